@@ -93,7 +93,8 @@ void Worker::wait_for_grid(Launch& launch) {
     poll(launch);
 }
 
-/// Blocks wait at a grid barrier, and others never come. The handler is told of it while all of them are there.
+/// Blocks wait at a grid barrier, and others never come. The handler is told of it while all of them are
+/// there.
 void Worker::tell_grid_deadlock(Launch& launch) {
     if (at_grid_.empty() || launch.stops->is_to_go_back()) return;
     BlockRun* lowest = at_grid_.front().get();

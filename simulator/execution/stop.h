@@ -334,8 +334,8 @@ class StoppedLaunch {
     /// started, is over, or nobody knows.
     [[nodiscard]] findings::CallChain location(ThreadRef thread) const;
     /// The variables of the program that are assigned where the thread is, of all its functions: `frame` of
-    /// each is an index into location(). Of a thread that has not started: the kernel's arguments. Empty where
-    /// else location() is, and for C++ code.
+    /// each is an index into location(). Of a thread that has not started: the kernel's arguments. Empty
+    /// where else location() is, and for C++ code.
     [[nodiscard]] std::vector<findings::VariableValue> variables(ThreadRef thread) const;
     /// Gives such a variable other bytes, as many as its type has. False when there is no such variable, and
     /// for values of Python mode that are more than bytes: arrays and objects. What the thread reads later is
@@ -425,8 +425,8 @@ class StoppedLaunch {
     [[nodiscard]] bool handler_is_at_work() const { return worker_ != nullptr; }
     // Going back.
     [[nodiscard]] std::optional<ThreadRef> followed() const { return followed_; }
-    /// The handler was told of this thread's end, and did something then that is to be repeated, or the launch
-    /// is to come there again.
+    /// The handler was told of this thread's end, and did something then that is to be repeated, or the
+    /// launch is to come there again.
     [[nodiscard]] bool repeats_end_of(ThreadRef thread) const;
     [[nodiscard]] bool repeats_an_end() const;
     /// No thread of the launch is on the device.

@@ -47,7 +47,7 @@ bool is_statement(const Instruction& instruction) {
 }  // namespace
 
 DenseSet<const CallInst*> statements_that_may_fault(Function& function) {
-    // Whether there is one in a block, in front of its first statement, or behind it where the block has none.
+    // Blocks that have one in front of their first statement, also where that is in a block behind them.
     DenseSet<const BasicBlock*> faulting, without_statement;
     for (const BasicBlock& block : function) {
         bool has_statement = false;

@@ -28,8 +28,8 @@ namespace cudasim::jit {
 /// A call of the hook stop for a statement that begins at the builder's place.
 llvm::CallInst* insert_stop(llvm::IRBuilderBase& builder);
 
-/// Where functions return values, a call of the hook `returned` with the address of a copy of the value, which
-/// lies as debug information describes the type. Functions whose type it does not tell are left out.
+/// Where functions return values, a call of the hook `returned` with the address of a copy of the value,
+/// which lies as debug information describes the type. Functions whose type it does not tell are left out.
 void note_returned_values(Compilation& compilation);
 
 /// The address of a thread's ThreadStop.

@@ -1,5 +1,5 @@
-// Errors that the processor finds and no check: they are told at the statement that failed, with its number, so
-// that steps back from there come to the statements before.
+// Errors that the processor finds and no check: they are told at the statement that failed, with its number,
+// so that steps back from there come to the statements before.
 #include "simulator/jit/standard_instrumentations.h"
 #include "tests/debugger/control/control_client.h"
 
