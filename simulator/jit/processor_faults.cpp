@@ -20,7 +20,7 @@ bool is_sound(const Value* address) {
     return isa<AllocaInst>(object) || (argument != nullptr && argument->getArgNo() == 0);
 }
 
-bool may_fault(const Instruction& instruction) {
+bool may_fault(const Instruction& instruction, bool checked) {
     switch (instruction.getOpcode()) {
         case Instruction::UDiv:
         case Instruction::URem: {
@@ -35,6 +35,7 @@ bool may_fault(const Instruction& instruction) {
         default:
             break;
     }
+    if (checked) return false;
     if (const Value* address = getLoadStorePointerOperand(&instruction)) return !is_sound(address);
     if (isa<AtomicRMWInst, AtomicCmpXchgInst, MemIntrinsic>(instruction)) return true;
     return false;
@@ -46,7 +47,7 @@ bool is_statement(const Instruction& instruction) {
 
 }  // namespace
 
-DenseSet<const CallInst*> statements_that_may_fault(Function& function) {
+DenseSet<const CallInst*> statements_that_may_fault(Function& function, bool checked) {
     // Blocks that have one in front of their first statement, also where that is in a block behind them.
     DenseSet<const BasicBlock*> faulting, without_statement;
     for (const BasicBlock& block : function) {
@@ -54,7 +55,7 @@ DenseSet<const CallInst*> statements_that_may_fault(Function& function) {
         for (const Instruction& instruction : block) {
             has_statement = is_statement(instruction);
             if (has_statement) break;
-            if (!may_fault(instruction)) continue;
+            if (!may_fault(instruction, checked)) continue;
             faulting.insert(&block);
             break;
         }
@@ -73,7 +74,7 @@ DenseSet<const CallInst*> statements_that_may_fault(Function& function) {
         for (const Instruction& instruction : block) {
             if (is_statement(instruction))
                 statement = cast<CallInst>(&instruction);
-            else if (statement != nullptr && may_fault(instruction))
+            else if (statement != nullptr && may_fault(instruction, checked))
                 found.insert(statement);
         }
         if (statement != nullptr &&

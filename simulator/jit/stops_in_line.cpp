@@ -3,7 +3,7 @@
 //   record.place = place         where the thread is
 //   left -= 1                    in a register; StatementCount::left has it while a hook is called, and when
 //                                the function returns
-//                                where the statement may fault, StatementCount::left has it from here on, too
+//                                where the processor may find a fault in the statement: StatementCount::left, too
 //   left == 0, or flags[site]    ── no: the statement runs
 //            │ yes
 //            ▼ hook `stop`
@@ -18,6 +18,7 @@
 #include "simulator/jit/function_context.h"
 #include "simulator/jit/hook_calls.h"
 #include "simulator/jit/processor_faults.h"
+#include "simulator/jit/standard_instrumentations.h"
 #include "simulator/jit/statement_stops.h"
 
 namespace cudasim::jit {
@@ -52,7 +53,9 @@ bool needs_count(const Instruction& instruction) {
 
 class StopsInLine {
   public:
-    explicit StopsInLine(Function& function) : function_(function), context_(function.getArg(0)) {}
+    /// @param checked accesses of memory are checked
+    StopsInLine(Function& function, bool checked)
+        : function_(function), context_(function.getArg(0)), checked_(checked) {}
 
     void run() {
         std::vector<CallInst*> stops, returns;
@@ -68,7 +71,7 @@ class StopsInLine {
                 ends.push_back(&instruction);
         }
         if (stops.empty()) return;
-        faulting_ = statements_that_may_fault(function_);
+        faulting_ = statements_that_may_fault(function_, checked_);
         begin();
         for (Instruction* call : others) {
             save(*call);
@@ -150,6 +153,7 @@ class StopsInLine {
     Function& function_;
     DenseSet<const CallInst*> faulting_;
     Value* context_;
+    bool checked_;
     AllocaInst* left_ = nullptr;  ///< of this function's own; becomes a register
     Value* count_ = nullptr;      ///< the address of StatementCount::left
 };
@@ -177,8 +181,9 @@ void take_stop_flags(IRBuilderBase& builder, Value* context, Value* thread) {
 }
 
 void test_stops_in_line(Compilation& compilation) {
+    const bool checked = compilation.options.instrumentations.contains(memory_checks());
     for (Function& function : *compilation.module)
-        if (!function.isDeclaration()) StopsInLine(function).run();
+        if (!function.isDeclaration()) StopsInLine(function, checked).run();
 }
 
 }  // namespace cudasim::jit
