@@ -3,7 +3,7 @@
 //   record.place = place         where the thread is
 //   left -= 1                    in a register; StatementCount::left has it while a hook is called, and when
 //                                the function returns
-//                                where the processor may find a fault in the statement: StatementCount::left, too
+//                                where the processor may find a fault: StatementCount::left, too
 //   left == 0, or flags[site]    ── no: the statement runs
 //            │ yes
 //            ▼ hook `stop`
