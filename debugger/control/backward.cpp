@@ -62,6 +62,7 @@ std::string Control::start_writes(const std::string& data_id) {
         return target->expression + " is not there any more";
     }
     backward_->target = std::move(target);
+    backward_->notice = notice_;
     return {};
 }
 
@@ -85,18 +86,26 @@ void Control::end_writes() {
     notice.writes.assign(std::make_move_iterator(backward_->writes.begin()),
                          std::make_move_iterator(backward_->writes.end()));
     notice.writes_in_all = backward_->writes_in_all;
+    if (launch_->differs()) notice.notes.emplace_back("the launch ran differently this time");
     focus_ = backward_->thread;
+    cannot_move_ = backward_->could_not_move;
     backward_.reset();
     serve(std::move(notice));
+    cannot_move_ = false;
 }
 
 /// The launch goes back as soon as the handler returns.
 void Control::go_back() {
     pending_.reset();
     passed_.clear();
-    told_errors_.clear();
     forget_watches_of_frames();
-    const bool lists = backward_->kind == BackwardKind::writes;
+    if (backward_->kind == BackwardKind::writes) {
+        launch_->follow({});
+        backward_->could_not_move = cannot_move_;
+        backward_->begin = launch_->run_again_to_here(0, Repetition::observed);
+        return;
+    }
+    told_errors_.clear();
     if (is_of_thread(backward_->kind)) {
         if (backward_->now > statements_told_first)
             backward_->followed_from = backward_->now - statements_told_first;
@@ -104,7 +113,7 @@ void Control::go_back() {
     } else {
         launch_->follow({});
     }
-    backward_->begin = launch_->run_again(lists ? 0 : backward_->now, backward_->now, Repetition::observed);
+    backward_->begin = launch_->run_again(backward_->now, backward_->now, Repetition::observed);
 }
 
 void Control::passes(std::uint64_t count, std::uint32_t /*site*/, std::size_t depth) noexcept {

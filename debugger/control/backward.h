@@ -95,8 +95,9 @@ struct Backward {
     std::optional<WatchTarget> target;   ///< writes
     std::deque<WatchReport> writes;      ///< the last ones
     std::uint64_t writes_in_all = 0;
-    bool is_last_pass = false;  ///< the launch runs up to where it is to stop
-    StopNotice notice;          ///< what is told then
+    bool is_last_pass = false;    ///< the launch runs up to where it is to stop
+    bool could_not_move = false;  ///< writes: no thread can go on where it was asked
+    StopNotice notice;            ///< what is told then
 };
 
 }  // namespace cudasim::debugger

@@ -347,8 +347,11 @@ void Control::serve(StopNotice notice) {
         for (const auto& [id, count] : std::exchange(passed_, {}))
             notice.notes.push_back(std::to_string(count) + (count == 1 ? " other thread" : " other threads") +
                                    " passed " + session_.breakpoints.name(id));
+        if (launch_->awaits_return_of(focus_)) notice.returned = launch_->returned_value();
+        launch_->await_return({});
         ++stop_number_;
         notice_ = std::move(notice);
+        notice_thread_ = focus_;
         session_.mailbox.open();
         session_.audience.stopped(*this, notice_);
         wait_for_request();

@@ -85,8 +85,9 @@ class Control final : public execution::StopHandler {
     [[nodiscard]] std::vector<ThreadGroup> groups() const { return thread_groups(*launch_, *code_); }
     /// What writes it as a core file; null: its memory was not kept.
     [[nodiscard]] const CoreSource* core_source() const { return core_source_; }
-    /// Why it is stopped.
+    /// Why it is stopped, and which thread was told.
     [[nodiscard]] const StopNotice& notice() const { return notice_; }
+    [[nodiscard]] execution::ThreadRef notice_thread() const { return notice_thread_; }
 
     void go_on() { goes_on_ = true; }
     /// @return what is wrong; empty: it moves as soon as the job returns
@@ -193,6 +194,7 @@ class Control final : public execution::StopHandler {
     execution::ThreadRef focus_;
     std::chrono::steady_clock::time_point polled_;
     StopNotice notice_;
+    execution::ThreadRef notice_thread_;
     bool goes_on_ = false;
     bool cannot_move_ = false;  ///< the block, or the launch, ends after this stop
     std::optional<Movement> request_;

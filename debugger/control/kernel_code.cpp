@@ -29,7 +29,7 @@ KernelCode::KernelCode(const jit::CompiledKernel& kernel)
     for (const execution::Statement& statement : execution::statements_of(kernel)) {
         const findings::SourceLocation& place = statement.place->front();
         add({place, statement.place->size() == 1 && place.function == name_, statement.is_breakpoint,
-             statement.site});
+             statement.is_entry, statement.site});
     }
     find_calls();
     for (const findings::CallChain& site : kernel.sites) {
@@ -46,7 +46,8 @@ KernelCode::KernelCode(const jit::CompiledKernel& kernel)
 KernelCode::KernelCode(const std::string& kernel, const jit::SourceStatements& source)
     : name_(source.head.function.empty() ? kernel : source.head.function) {
     for (const jit::SourceStatement& statement : source.statements)
-        add({statement.place, statement.place.function == name_, statement.is_breakpoint, std::nullopt});
+        add({statement.place, statement.place.function == name_, statement.is_breakpoint, statement.is_entry,
+             std::nullopt});
     find_calls();
 }
 
@@ -66,6 +67,10 @@ void KernelCode::add(const PlaceOfStatement& statement) {
     function.first = std::min(function.first, place.line);
     function.last = std::max(function.last, place.line);
     function.is_kernel |= statement.is_in_kernel;
+    if (!statement.is_entry) return;
+    Line& entry = function.entry;
+    if (entry.line == 0 || place.line < entry.line) entry = {place.file, place.line, {}};
+    if (statement.site && place.line == entry.line) entry.sites.push_back(*statement.site);
 }
 
 /// All statements are known.
@@ -116,8 +121,8 @@ std::vector<const KernelCode::Line*> KernelCode::entries(std::string_view wanted
         for (const auto& [name, function] : functions) {
             const std::size_t dot = name.rfind('.');
             const bool named = name == wanted || (dot != std::string::npos && name.substr(dot + 1) == wanted);
-            if (named || (wanted == "*" && function.is_kernel))
-                found.push_back(&lines_.at(file).at(function.first));
+            if (!named && (wanted != "*" || !function.is_kernel)) continue;
+            found.push_back(function.entry.line != 0 ? &function.entry : &lines_.at(file).at(function.first));
         }
     }
     return found;

@@ -58,11 +58,12 @@ class KernelCode {
         std::string name;
         std::uint32_t first = 0, last = 0;  ///< lines with statements
         bool is_kernel = false;
+        Line entry;  ///< its first statement, which runs once for each call; line 0: not known
     };
 
     struct PlaceOfStatement {
         const findings::SourceLocation& place;
-        bool is_in_kernel = false, is_breakpoint = false;
+        bool is_in_kernel = false, is_breakpoint = false, is_entry = false;
         std::optional<std::uint32_t> site;
     };
     void add(const PlaceOfStatement& statement);

@@ -43,6 +43,7 @@ std::string Control::start(Movement movement) {
         movement.first_function = place.front().function;
     }
     focus_ = movement.thread;
+    if (movement.kind == MovementKind::step_out) launch_->await_return(movement.thread, movement.depth);
     request_ = std::move(movement);
     return {};
 }

@@ -42,10 +42,11 @@ struct StopNotice {
     std::vector<WatchReport> writes;  ///< who wrote an element, newest first (Control::start_writes())
     std::uint64_t writes_in_all = 0;  ///< also those that are not in the list
     std::vector<WatchReport> watches;
-    std::string description;                    ///< more than the reason says; may be empty
-    std::string error_kind, error;              ///< of an exception: the finding's kind and message
-    std::vector<std::string> notes;             ///< what else there is to tell
-    std::optional<execution::ThreadWait> wait;  ///< for whom a locked thread waits
+    std::string description;                          ///< more than the reason says; may be empty
+    std::string error_kind, error;                    ///< of an exception: the finding's kind and message
+    std::vector<std::string> notes;                   ///< what else there is to tell
+    std::optional<findings::VariableValue> returned;  ///< by the function that a step has left, with its name
+    std::optional<execution::ThreadWait> wait;        ///< for whom a locked thread waits
 };
 
 [[nodiscard]] inline StopNotice notice_of(StopReason reason, std::string description = {}) {

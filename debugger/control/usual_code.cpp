@@ -71,11 +71,21 @@ void Control::compare_with_usual_code(const findings::Finding& failure, StopNoti
 
 void Control::note_pause_of_usual_code(StopNotice& notice) {
     if (!std::exchange(paused_usual_code_, false) || notice.reason != StopReason::pause) return;
-    const std::uint64_t begun = launch_->launch().next_block.load(), before = launch_->blocks_before();
-    if (begun >= before) return;
-    notice.notes.push_back("the launch has begun again so that it can stop, and is not as far as it was: " +
-                           std::to_string(begun) + " of its blocks have begun, " + std::to_string(before) +
-                           " had");
+    const execution::Launch& launch = launch_->launch();
+    const std::uint64_t begun = std::min(launch.next_block.load(), launch.block_count);
+    const std::uint64_t before = launch_->blocks_before();
+    if (begun < before) {
+        notice.notes.push_back(
+            "the launch has begun again so that it can stop, and is not as far as it was: " +
+            std::to_string(begun) + " of its blocks have begun, " + std::to_string(before) + " had");
+    } else if (begun == before && launch_->slices_before() != 0) {
+        const bool is_as_far = launch_->slices() >= launch_->slices_before();
+        notice.notes.emplace_back(
+            is_as_far
+                ? "the launch has begun again so that it can stop, and is about as far as it was"
+                : "the launch has begun again so that it can stop, and is not as far as it was: as many of "
+                  "its blocks have begun, but the last one is not as far");
+    }
 }
 
 /// The launch has ended with stops, and nothing stopped it.

@@ -255,6 +255,13 @@ void Adapter::stopped(Control& control, const StopNotice& notice) {
         for (const std::string& note : notice.notes) notes.push_back(json_text(note));
         more["notes"] = std::move(notes);
     }
+    std::string description = notice.description;
+    if (notice.returned) {
+        json::Object returned = inspection_.described_return(control, *notice.returned);
+        description += (description.empty() ? "" : "; ") + notice.returned->name + " returned " +
+                       returned.getString("value")->str();
+        more["returned"] = std::move(returned);
+    }
     if (notice.wait) more["waits"] = described(*notice.wait);
     if (!notice.watches.empty()) more["watches"] = described(notice.watches);
     if (!notice.writes.empty()) {
@@ -275,8 +282,8 @@ void Adapter::stopped(Control& control, const StopNotice& notice) {
         body["text"] = json_text(notice.error);
     } else if (!notice.watches.empty()) {
         body["text"] = json_text(line_about(notice.watches.front()));
-    } else if (!notice.description.empty()) {
-        body["description"] = json_text(notice.description);
+    } else if (!description.empty()) {
+        body["description"] = json_text(description);
     }
     event("stopped", std::move(body));
 }

@@ -189,6 +189,12 @@ std::vector<Inspection::Node> Inspection::nodes_of(Control& control, const Node&
     const auto shared = control.launch().shared(scope.frame.thread.block);
     const auto low = reinterpret_cast<std::uint64_t>(shared.data());
     std::map<std::string, std::size_t> by_name;
+    // What a step has left is shown as debugpy shows it.
+    const std::optional<findings::VariableValue>& returned = control.notice().returned;
+    if (returned && scope.scope == Scope::locals && scope.frame.index == 0 &&
+        scope.frame.thread == control.notice_thread())
+        nodes.push_back(
+            {Scope::none, scope.frame, "(return) " + returned->name, "", value_of(types_, *returned)});
     for (const findings::VariableValue& each : control.launch().variables(scope.frame.thread)) {
         if (each.frame != scope.frame.index || each.name.empty()) continue;
         Value value = value_of(types_, each);
@@ -207,6 +213,14 @@ std::vector<Inspection::Node> Inspection::nodes_of(Control& control, const Node&
     return nodes;
 }
 
+json::Object Inspection::described_return(Control& control, const findings::VariableValue& returned) {
+    const Value value = value_of(types_, returned);
+    const ThreadMemory memory(control.launch(), control.focus());
+    return json::Object{{"function", json_text(returned.name)},
+                        {"value", json_text(text_of(value, memory))},
+                        {"type", json_text(type_text(value))}};
+}
+
 Inspection::Node Inspection::node_of(Control& control, const Arguments& arguments) const {
     const std::int64_t reference = arguments.number("variablesReference");
     const bool valid = launch_ == control.number() && stop_ == control.stop_number();
@@ -223,9 +237,12 @@ json::Value Inspection::variables(Control& control, const Arguments& arguments) 
     const ThreadMemory memory(control.launch(), whole.frame.thread);
     json::Array list;
     const auto show = [&](const std::string& name, Node node) {
-        json::Object described{{"name", json_text(name)},
-                               {"value", json_text(text_of(node.value, memory))},
-                               {"evaluateName", json_text(node.expression)}};
+        json::Object described{{"name", json_text(name)}, {"value", json_text(text_of(node.value, memory))}};
+        if (!node.expression.empty())
+            described["evaluateName"] = json_text(node.expression);
+        else
+            described["presentationHint"] =
+                json::Object{{"kind", "data"}, {"attributes", json::Array{"readOnly"}}};
         describe(described, std::move(node), memory);
         list.push_back(std::move(described));
     };
@@ -239,14 +256,14 @@ json::Value Inspection::variables(Control& control, const Arguments& arguments) 
         std::vector<Node> nodes = filter == "indexed" ? std::vector<Node>() : nodes_of(control, whole);
         if (count == 0) count = nodes.size();
         for (std::uint64_t i = start; i < nodes.size() && i - start < count; ++i)
-            show(nodes[i].expression, nodes[i]);
+            show(nodes[i].variable, nodes[i]);
     } else {
         const bool indexed = element_count(whole.value) != 0;
         if (filter.empty() || (filter == "indexed") == indexed) {
             if (count == 0) count = filter.empty() && start == 0 ? first_page : ~std::uint64_t{0} - start;
             count = std::min(count, std::uint64_t{1} << 20);
             for (Part& part : parts_of(whole.value, start, count, memory)) {
-                std::string expression = whole.expression + part.suffix;
+                std::string expression = whole.expression.empty() ? "" : whole.expression + part.suffix;
                 show(part.name, {Scope::none, whole.frame, whole.variable, std::move(expression),
                                  std::move(part.value)});
             }

@@ -26,6 +26,8 @@ class Inspection {
     json::Value stack(Control& control, execution::ThreadRef thread, const Arguments& arguments);
     json::Value scopes(Control& control, const Arguments& arguments);
     json::Value variables(Control& control, const Arguments& arguments);
+    /// A value that a function has returned: the function, the value, its type.
+    json::Object described_return(Control& control, const findings::VariableValue& returned);
     json::Value set_variable(Control& control, const Arguments& arguments);
     json::Value set_expression(Control& control, const Arguments& arguments);
     json::Value completions(Control& control, const Arguments& arguments);
@@ -51,7 +53,7 @@ class Inspection {
         Scope scope = Scope::none;  ///< else it is a value
         Frame frame;
         std::string variable;    ///< that the value is, or is a part of
-        std::string expression;  ///< that names it
+        std::string expression;  ///< that names it; empty: nothing does
         Value value;
     };
 

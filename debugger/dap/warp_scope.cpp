@@ -13,7 +13,8 @@ std::vector<Inspection::Node> Inspection::numbers_of(Control& control, const Nod
         Node part = scope;
         part.scope = each;
         for (Node& node : nodes_of(control, part))
-            if (element_count(node.value) + member_count(node.value) == 0 && !node.value.array)
+            if (!node.expression.empty() && element_count(node.value) + member_count(node.value) == 0 &&
+                !node.value.array)
                 found.push_back(std::move(node));
     }
     return found;

@@ -124,6 +124,7 @@ struct Hooks {
     static std::uint64_t clock(ThreadContext*, std::uint64_t now, std::uint32_t) { return now; }
     static void enter(ThreadContext*, FrameRecord*, std::uint32_t) {}
     static void leave(ThreadContext*, FrameRecord*, std::uint32_t) {}
+    static void returned(ThreadContext*, const void*, std::uint32_t, std::uint32_t) {}
 };
 
 std::span<const jit::HookAddress> hooks() {

@@ -139,6 +139,12 @@ void BlockRun::is_restored() {
 // ----------------------------------------------------------------------------------------------
 
 void BlockRun::report_fault(Runner* runner) {
+    // The processor does not say which statement it was; the thread has noted it.
+    if (launch_->can_stop && launch_->kernel && runner->fault.source == Fault::Source::signal) {
+        const jit::FrameRecord* record = thread_stops_[runner->thread].innermost;
+        const std::vector<jit::StopPlace>& places = launch_->kernel->stops.places;
+        if (record != nullptr && record->place < places.size()) runner->site = places[record->place].site;
+    }
     findings::Finding finding = describe_fault(*launch_, *this, *runner);
     finding.variables = captured_values(*launch_, *this, *runner);
     if (launch_->stops) [[unlikely]] {

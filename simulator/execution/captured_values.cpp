@@ -73,15 +73,23 @@ bool is_on_chip(const BlockRun& block, const Launch& launch, const Runner* runne
 
 class Reader {
   public:
-    /// @param runner null: the thread has none
-    Reader(const Launch& launch, const BlockRun& block, const Runner* runner)
+    /// @param block null: of arguments only. @param runner null: the thread has none
+    Reader(const Launch& launch, const BlockRun* block, const Runner* runner)
         : launch_(launch), block_(block), runner_(runner) {}
+
+    /// Of a thread that has not started.
+    std::vector<VariableValue> arguments() const {
+        const jit::Stops& stops = launch_.kernel->stops;
+        std::vector<VariableValue> result;
+        for (const CapturedVariable& argument : stops.arguments) add(argument, stops.types, result);
+        return result;
+    }
 
     /// Of the thread that has just faulted.
     std::vector<VariableValue> captured() const {
         const jit::Captures& captures = launch_.kernel->captures;
         std::vector<VariableValue> result;
-        const std::uint64_t number = block_.captured()[0];
+        const std::uint64_t number = block_->captured()[0];
         if (number >= captures.places.size() || captures.places[number].site != runner_->site) return result;
         for (const std::uint32_t variable : captures.places[number].variables)
             add(captures.variables[variable], captures.types, result);
@@ -145,9 +153,9 @@ class Reader {
             }
         }
         if (!pointer_known && !value.contents_known) value.known = value.known && value.dimensions != 0;
-        if (value.known && pointer_known && value.element_bytes != 0) {
+        if (block_ != nullptr && value.known && pointer_known && value.element_bytes != 0) {
             const Extent extent = extent_of(value);
-            if (extent.bytes <= most_bytes_on_chip && is_on_chip(block_, launch_, runner_, extent))
+            if (extent.bytes <= most_bytes_on_chip && is_on_chip(*block_, launch_, runner_, extent))
                 keep(value, extent);
         }
         return value;
@@ -168,7 +176,7 @@ class Reader {
     void take(std::vector<std::byte>& target, std::uint64_t offset, const CapturedPart& part) const {
         if (offset + part.bytes > target.size()) return;
         const void* source = &part.value;
-        if (part.source == PartSource::slot) source = &block_.captured()[part.value];
+        if (part.source == PartSource::slot) source = &block_->captured()[part.value];
         if (part.source == PartSource::record)
             source = reinterpret_cast<const std::byte*>(record_) + part.value;
         if (part.source == PartSource::parameter) source = launch_.parameters.data() + part.value;
@@ -176,7 +184,7 @@ class Reader {
     }
 
     const Launch& launch_;
-    const BlockRun& block_;
+    const BlockRun* block_;
     const Runner* runner_;
     const jit::FrameRecord* record_ = nullptr;
 };
@@ -186,12 +194,16 @@ class Reader {
 std::vector<VariableValue> captured_values(const Launch& launch, const BlockRun& block,
                                            const Runner& runner) {
     if (!launch.kernel || runner.fault.source == Fault::Source::signal) return {};
-    return Reader(launch, block, &runner).captured();
+    return Reader(launch, &block, &runner).captured();
 }
 
 std::vector<VariableValue> variables_in_records(const Launch& launch, const BlockRun& block,
                                                 const jit::FrameRecord* innermost, const Runner* runner) {
-    return launch.kernel ? Reader(launch, block, runner).recorded(innermost) : std::vector<VariableValue>();
+    return launch.kernel ? Reader(launch, &block, runner).recorded(innermost) : std::vector<VariableValue>();
+}
+
+std::vector<VariableValue> arguments_of(const Launch& launch) {
+    return launch.kernel ? Reader(launch, nullptr, nullptr).arguments() : std::vector<VariableValue>();
 }
 
 bool set_in_record(const Launch& launch, jit::FrameRecord* innermost, std::uint32_t frame,

@@ -29,6 +29,9 @@ struct Runner;
                                                                         const jit::FrameRecord* innermost,
                                                                         const Runner* runner);
 
+/// The kernel's arguments, of code that is compiled for stops, as a thread finds them that has not started.
+[[nodiscard]] std::vector<findings::VariableValue> arguments_of(const Launch& launch);
+
 /// Gives a variable another value. False when the frame has no such variable, it has not been assigned,
 /// or its type has another size.
 [[nodiscard]] bool set_in_record(const Launch& launch, jit::FrameRecord* innermost, std::uint32_t frame,

@@ -6,6 +6,7 @@
 // take theirs.
 #include <algorithm>
 
+#include "simulator/execution/fault_report.h"
 #include "simulator/execution/stop.h"
 #include "simulator/execution/worker.h"
 
@@ -90,6 +91,22 @@ void Worker::wait_for_grid(Launch& launch) {
     else if (launch.gather.load(std::memory_order_relaxed))
         hand_over(launch, at_grid_);
     poll(launch);
+}
+
+/// Blocks wait at a grid barrier, and others never come. The handler is told of it while all of them are
+/// there.
+void Worker::tell_grid_deadlock(Launch& launch) {
+    if (at_grid_.empty() || launch.stops->is_to_go_back()) return;
+    BlockRun* lowest = at_grid_.front().get();
+    try {
+        for (const auto& block : at_grid_) {
+            launch.grid.note_waiting(block->places());
+            if (block->block() < lowest->block()) lowest = block.get();
+        }
+        launch.stops->tell_early_end(*this, *lowest, describe_deadlock(launch));
+    } catch (const std::bad_alloc&) {
+        launch.run_out_of_memory({}, 0);
+    }
 }
 
 }  // namespace cudasim::execution

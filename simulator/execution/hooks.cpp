@@ -64,6 +64,7 @@ void cudasim_hook_yield(ThreadContext* context, std::uint32_t site) {
         runner.slices_of = runner.thread;
         runner.slices = 0;
     }
+    if (runner.launch->stops) runner.launch->stops->count_slice();
     if (++runner.slices >= slices_per_turn) cudasim_hook_sleep(context, site);
 }
 
@@ -237,6 +238,15 @@ void cudasim_hook_leave(ThreadContext* context, jit::FrameRecord* record, std::u
     if (!runner.launch->can_stop) return;
     runner.block->thread_stops[runner.thread].innermost = record->caller;
     runner.launch->stops->frame_left(record);
+}
+
+void cudasim_hook_returned(ThreadContext* context, const void* value, std::uint32_t function,
+                           std::uint32_t site) {
+    Runner& runner = runner_of(context);
+    if (!runner.launch->can_stop) return;
+    const jit::ThreadStop& here = runner.block->thread_stops[runner.thread];
+    if ((here.steps & jit::step_returns) != 0)
+        runner.launch->stops->returns(here, *runner.block, runner.thread, value, function, site);
 }
 
 }  // extern "C"

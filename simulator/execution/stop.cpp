@@ -86,7 +86,7 @@ std::vector<Statement> statements_of(const jit::CompiledKernel& kernel) {
     const std::vector<findings::CallChain>& sites = kernel.sites;
     for (const jit::StopPlace& place : kernel.stops.places)
         if (place.site < sites.size() && !sites[place.site].empty())
-            found.push_back({place.site, &sites[place.site], place.is_breakpoint});
+            found.push_back({place.site, &sites[place.site], place.is_breakpoint, place.is_entry});
     return found;
 }
 
@@ -101,6 +101,52 @@ bool StoppedLaunch::stop_thread(ThreadRef thread, bool stops) {
     const std::uint32_t steps = block.stop_state(thread.thread).steps;
     block.set_steps(thread.thread, stops ? steps | jit::step_stops : steps & ~jit::step_stops);
     return true;
+}
+
+// Values that are returned ---------------------------------------------------------------------------------
+
+void StoppedLaunch::await_return(std::optional<ThreadRef> thread, std::size_t depth) {
+    const auto set = [&](ThreadRef which, std::uint32_t bit) {
+        if (!exists(which)) return;
+        BlockRun& block = *find(which.block);
+        const std::uint32_t steps = block.stop_state(which.thread).steps;
+        if (steps != ((steps & ~jit::step_returns) | bit))
+            block.set_steps(which.thread, (steps & ~jit::step_returns) | bit);
+    };
+    if (awaited_return_) set(*awaited_return_, 0);
+    awaited_return_.reset();
+    returned_ = ~std::uint32_t{0};
+    if (!thread || !launch_.kernel) return;
+    std::size_t room = 0;
+    for (const jit::CapturedVariable& value : launch_.kernel->stops.returns)
+        room = std::max<std::size_t>(room, value.bytes);
+    returned_bytes_.assign(room, {});
+    awaited_return_ = thread;
+    return_depth_ = depth;
+    set(*thread, jit::step_returns);
+}
+
+void StoppedLaunch::returns(const jit::ThreadStop& here, const jit::BlockContext& block, std::uint32_t thread,
+                            const void* value, std::uint32_t function, std::uint32_t site) noexcept {
+    if (returned_ != ~std::uint32_t{0} || !awaited_return_ || awaited_return_->thread != thread ||
+        awaited_return_->block != jit::linear_index(block) || depth_at(here, site) != return_depth_)
+        return;
+    std::memcpy(returned_bytes_.data(), value, launch_.kernel->stops.returns[function].bytes);
+    returned_ = function;
+}
+
+std::optional<findings::VariableValue> StoppedLaunch::returned_value() const {
+    if (returned_ == ~std::uint32_t{0}) return std::nullopt;
+    const jit::Stops& stops = launch_.kernel->stops;
+    const jit::CapturedVariable& described = stops.returns[returned_];
+    findings::VariableValue value;
+    value.name = described.name;
+    value.type = stops.types[described.type];
+    value.element_bytes = described.element_bytes;
+    value.dimensions = described.dimensions;
+    value.bytes.assign(returned_bytes_.begin(), returned_bytes_.begin() + described.bytes);
+    value.known = true;
+    return value;
 }
 
 // What to watch --------------------------------------------------------------------------------------------
@@ -251,6 +297,7 @@ findings::CallChain StoppedLaunch::location(ThreadRef thread) const {
 }
 
 std::vector<findings::VariableValue> StoppedLaunch::variables(ThreadRef thread) const {
+    if (state(thread) == ThreadState::not_started) return arguments_of(launch_);
     if (!exists(thread)) return {};
     BlockRun& block = *find(thread.block);
     if (!block.site_of(thread.thread)) return {};
@@ -284,7 +331,11 @@ std::span<std::byte> StoppedLaunch::shared(std::uint64_t block) const {
 }
 
 bool StoppedLaunch::accessible(ThreadRef thread, std::uint64_t address, std::size_t bytes, bool write) const {
-    if (!exists(thread)) return false;
+    if (state(thread) == ThreadState::absent) return false;
+    if (!exists(thread)) {
+        const std::lock_guard lock(*launch_.arena_mutex);
+        return !write && address + bytes >= address && launch_.arena->containing(address, bytes) != nullptr;
+    }
     const BlockRun& block = *find(thread.block);
     if (block.accessible(thread.thread, address, bytes, write)) return true;
     return launch_.host_kernel != nullptr && block.site_of(thread.thread) &&

@@ -196,6 +196,7 @@ struct Statement {
     std::uint32_t site = 0;
     const findings::CallChain* place = nullptr;  ///< innermost function first
     bool is_breakpoint = false;                  ///< the program's own call of a debugger
+    bool is_entry = false;                       ///< of a function: its first one, once for each call
 };
 
 /// Where threads of the kernel can stop, in no order; empty where it is not compiled for stops.
@@ -224,6 +225,13 @@ class StoppedLaunch {
     /// is told costs some 10 ns.
     void follow(std::optional<ThreadRef> thread, std::uint64_t from = 0);
 
+    /// Keeps the value that the thread's function returns: the one that it is in at this depth (depth()). Of
+    /// one thread at a time; nullopt: of none. Compiled kernels only.
+    void await_return(std::optional<ThreadRef> thread, std::size_t depth = 0);
+    /// The value, with the function's name; nothing where it has not returned yet, returns nothing, or debug
+    /// information does not tell its type.
+    [[nodiscard]] std::optional<findings::VariableValue> returned_value() const;
+
     // Usual code (usual_code.cpp) ---------------------------------------------------------------------------
 
     /// Whether it runs code in which nothing can stop. False once it has been undone.
@@ -236,6 +244,10 @@ class StoppedLaunch {
     void stop_as_far_as_before();
     /// How many blocks had begun in usual code.
     [[nodiscard]] std::uint64_t blocks_before() const { return blocks_before_; }
+    /// How far the block that has begun last is, in slices of its threads' turns: now, and when the launch
+    /// left its usual code. Code with stops may need more of them for the same way.
+    [[nodiscard]] std::uint64_t slices() const { return slices_; }
+    [[nodiscard]] std::uint64_t slices_before() const { return slices_before_; }
 
     // What to watch (watches.h) -----------------------------------------------------------------------------
 
@@ -282,6 +294,9 @@ class StoppedLaunch {
     /// `to`, where stopped() is called. The handler is to return at once.
     /// @return how many statements had begun at the checkpoint
     std::uint64_t run_again(std::uint64_t from, std::uint64_t to, Repetition repetition);
+    /// The same, up to where the launch is now, within a statement, at an error or at an end, too: stopped()
+    /// is called when everything is as it is now.
+    std::uint64_t run_again_to_here(std::uint64_t from, Repetition repetition);
     /// It runs again, and has not yet come to the statement.
     [[nodiscard]] bool repeats() const { return repeats_; }
     /// It ran again and did not do the same: it has stopped at another statement than it was to.
@@ -325,7 +340,8 @@ class StoppedLaunch {
     /// started, is over, or nobody knows.
     [[nodiscard]] findings::CallChain location(ThreadRef thread) const;
     /// The variables of the program that are assigned where the thread is, of all its functions: `frame` of
-    /// each is an index into location(). Empty where location() is, and for C++ code.
+    /// each is an index into location(). Of a thread that has not started: the kernel's arguments. Empty
+    /// where else location() is, and for C++ code.
     [[nodiscard]] std::vector<findings::VariableValue> variables(ThreadRef thread) const;
     /// Gives such a variable other bytes, as many as its type has. False when there is no such variable, and
     /// for values of Python mode that are more than bytes: arrays and objects. What the thread reads later is
@@ -365,6 +381,8 @@ class StoppedLaunch {
     [[nodiscard]] bool begins_again();
     /// What the kernel can write, as it was when the launch began; null: it is not kept.
     [[nodiscard]] std::shared_ptr<const MemoryCopy> memory_before() const;
+    /// A thread has used up a slice of its turn.
+    void count_slice() { ++slices_; }
     void look_at_clock(Clock::time_point now) {
         if (as_far_at_ != Clock::time_point()) stop_if_as_far(now);
     }
@@ -393,8 +411,13 @@ class StoppedLaunch {
     [[nodiscard]] bool touched(const jit::BlockContext& block, std::uint32_t thread, const WatchHit& access,
                                std::uint32_t flags) noexcept;
     void frame_left(const jit::FrameRecord* record) noexcept { watches_.frame_left(record); }
+    /// On a simulated stack: a function of the thread returns the value.
+    void returns(const jit::ThreadStop& here, const jit::BlockContext& block, std::uint32_t thread,
+                 const void* value, std::uint32_t function, std::uint32_t site) noexcept;
+    [[nodiscard]] bool awaits_return_of(ThreadRef thread) const { return awaited_return_ == thread; }
     void block_begins(jit::BlockContext& block, std::uint64_t index) {
         watches_.block_begins(block, index);
+        slices_ = 0;
         if (as_far_at_ != Clock::time_point()) stop_if_as_far(Clock::now());
     }
     /// A thread has stopped. Calls the handler, unless the handler is what let it run.
@@ -408,7 +431,8 @@ class StoppedLaunch {
     [[nodiscard]] bool handler_is_at_work() const { return worker_ != nullptr; }
     // Going back.
     [[nodiscard]] std::optional<ThreadRef> followed() const { return followed_; }
-    /// The handler was told of this thread's end, and did something then that is to be repeated.
+    /// The handler was told of this thread's end, and did something then that is to be repeated, or the
+    /// launch is to come there again.
     [[nodiscard]] bool repeats_end_of(ThreadRef thread) const;
     [[nodiscard]] bool repeats_an_end() const;
     /// No thread of the launch is on the device.
@@ -463,6 +487,7 @@ class StoppedLaunch {
     void count_to_next();
     void count_to_place(std::uint64_t count);
     bool begins_to_follow();
+    [[nodiscard]] const HandlerCall* next_call() const;
 
     Launch& launch_;
     StopHandler& handler_;
@@ -483,6 +508,8 @@ class StoppedLaunch {
     enum class Code : std::uint8_t { usual, left, with_stops };
     std::atomic<Code> code_{Code::with_stops};
     std::uint64_t blocks_before_ = 0;           ///< that had begun when it left its usual code
+    std::uint64_t slices_ = 0;                  ///< since the last block began
+    std::uint64_t slices_before_ = 0;           ///< the same, when it left its usual code
     Clock::duration time_before_{};             ///< that it had run for
     Clock::time_point as_far_at_{}, latest_{};  ///< it is to stop: not before, and by then; or not at all
     // The clock: `left` of StatementCount runs from counting_ to 0.
@@ -491,6 +518,11 @@ class StoppedLaunch {
     std::uint64_t counting_ = never;     ///< what it was set to
     bool is_at_count_ = false;           ///< it has come to its end: a thread stops for that
     std::vector<std::uint32_t> depths_;  ///< by site: functions of its call chain
+    // A value that is returned.
+    std::optional<ThreadRef> awaited_return_;
+    std::size_t return_depth_ = 0;
+    std::uint32_t returned_ = ~std::uint32_t{0};  ///< index into jit::Stops::returns; all ones: not yet
+    std::vector<std::byte> returned_bytes_;       ///< room for the largest one
     // Going back.
     std::unique_ptr<LaunchHistory> history_;
     std::optional<ThreadRef> followed_, follows_later_;
@@ -500,6 +532,7 @@ class StoppedLaunch {
     std::optional<HandlerCall> awaits_;  ///< it stops there, as it did before
     HandlerCall call_;                   ///< the one that the handler is in
     std::uint64_t target_ = 0;           ///< statement to which it runs again
+    std::optional<HandlerCall> until_;   ///< it runs again until this call, choices in it included
     bool repeats_ = false, is_silent_ = false, differs_ = false;
 };
 

@@ -68,9 +68,16 @@ std::size_t StoppedLaunch::depth_at(const jit::ThreadStop& here, std::uint32_t s
 
 std::uint64_t StoppedLaunch::run_again(std::uint64_t from, std::uint64_t to, Repetition repetition) {
     goes_back_ = {from, to};
+    until_.reset();
     is_silent_ = repetition == Repetition::silent;
     launch_.request_stop(Stop::goes_back);  // or it has stopped for another reason, which is undone
     return history_->checkpoint_before(from);
+}
+
+std::uint64_t StoppedLaunch::run_again_to_here(std::uint64_t from, Repetition repetition) {
+    const std::uint64_t begin = run_again(from, never, repetition);
+    until_ = call_;
+    return begin;
 }
 
 bool StoppedLaunch::goes_back() {
@@ -130,29 +137,34 @@ void StoppedLaunch::count_to_place(std::uint64_t count) {
 
 /// The next statement at which something is to be done.
 void StoppedLaunch::count_to_next() {
-    const Choice* choice = history_->next_choice();
-    const bool is_stop =
-        choice != nullptr && choice->call.event == StopEvent::stopped && choice->call.count < target_;
-    const bool is_statement = is_stop && choice->call.access == AccessPlace{};
-    count_to_place(is_statement ? choice->call.count : target_);
+    const HandlerCall* next = next_call();
+    const bool is_stop = next != nullptr && next->event == StopEvent::stopped && next->count < target_;
+    const bool is_statement = is_stop && next->access == AccessPlace{};
+    count_to_place(is_statement ? next->count : target_);
     awaits_.reset();
-    if (is_stop && !is_statement) awaits_ = choice->call;
+    if (is_stop && !is_statement) awaits_ = *next;
+}
+
+/// Of the handler, at which something is to be done.
+const HandlerCall* StoppedLaunch::next_call() const {
+    if (const Choice* choice = history_->next_choice()) return &choice->call;
+    return until_ ? &*until_ : nullptr;
 }
 
 /// Whether there is a thread of which repeats_end_of() is true.
 bool StoppedLaunch::repeats_an_end() const {
-    const Choice* choice = repeats_ ? history_->next_choice() : nullptr;
-    return choice != nullptr && choice->call.event == StopEvent::ended;
+    const HandlerCall* next = repeats_ ? next_call() : nullptr;
+    return next != nullptr && next->event == StopEvent::ended;
 }
 
 bool StoppedLaunch::repeats_end_of(ThreadRef thread) const {
-    return repeats_an_end() &&
-           history_->next_choice()->call == HandlerCall{count(), StopEvent::ended, thread, {}};
+    return repeats_an_end() && *next_call() == HandlerCall{count(), StopEvent::ended, thread, {}};
 }
 
 /// From here on the handler decides again.
 void StoppedLaunch::arrive() {
     repeats_ = is_silent_ = false;
+    until_.reset();
     handler_.stopped(*this);
     if (!is_to_go_back()) history_->forget_future();
 }
@@ -180,9 +192,15 @@ void StoppedLaunch::repeat_or_call(StopEvent event, const std::function<void()>&
     if (is_to_go_back()) return;
     const bool follows = is_at_count && begins_to_follow();
     const Choice* choice = history_->next_choice();
-    if (choice != nullptr && choice->call == call_) return repeat_choices();
+    const bool is_here = until_ == call_;
+    if (choice != nullptr && choice->call == call_) {
+        repeat_choices();
+        if (!is_here || !repeats_ || is_to_go_back()) return;
+    }
+    if (is_here) return arrive();
     if (follows) return count_to_next();
-    if (is_at_count) {  // another thread was to come here
+    // Another thread was to come here, or the launch has ended before it came where it was to stop.
+    if (is_at_count || (until_ && event == StopEvent::ends_early)) {
         differs_ = true;
         return arrive();
     }

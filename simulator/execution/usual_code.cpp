@@ -33,6 +33,7 @@ bool StoppedLaunch::is_to_begin_again() const {
 bool StoppedLaunch::begins_again() {
     if (!is_to_begin_again()) return false;
     blocks_before_ = std::min(launch_.next_block.load(), launch_.block_count);
+    slices_before_ = std::exchange(slices_, 0);
     time_before_ = Clock::now() - launch_.start;
     counted_ = history_->restore(0);
     launch_.stop = Stop::none;
@@ -56,12 +57,15 @@ void StoppedLaunch::take_code_with_stops() {
 void StoppedLaunch::stop_as_far_as_before() {
     const Clock::time_point now = Clock::now();
     latest_ = now + longest_way;
-    as_far_at_ = std::min(now + time_before_, latest_);
+    // Slices are comparable as far as both codes have the same loops: code with stops also needs more time.
+    as_far_at_ = slices_before_ != 0 ? now : std::min(now + time_before_, latest_);
     if (blocks_before_ == 0) stop_if_as_far(latest_);
 }
 
 void StoppedLaunch::stop_if_as_far(Clock::time_point now) {
-    if (now < as_far_at_ || (now < latest_ && launch_.next_block.load() < blocks_before_)) return;
+    const std::uint64_t begun = std::min(launch_.next_block.load(), launch_.block_count);
+    const bool is_as_far = begun > blocks_before_ || (begun == blocks_before_ && slices_ >= slices_before_);
+    if (now < as_far_at_ || (now < latest_ && !is_as_far)) return;
     as_far_at_ = {};
     stop_everywhere();
 }

@@ -261,6 +261,7 @@ void Worker::report_stop(Launch& launch, BlockRun& block, bool at_grid) {
 
 /// The launch is over before its threads are: says where they stand, then forgets them.
 void Worker::stop_all(Launch& launch) {
+    if (launch.stops && launch.stop.load() == Stop::deadlock) tell_grid_deadlock(launch);
     for (auto* blocks : {&at_grid_, &resident_, &before_turn_}) {
         for (auto& block : *blocks) {
             if (!block) continue;  // moved away when memory ran out

@@ -101,6 +101,7 @@ class Worker {
     [[nodiscard]] std::uint64_t state_hash(const Launch& launch) const;
     void stop_all(Launch& launch);
     void report_stop(Launch& launch, BlockRun& block, bool at_grid);
+    void tell_grid_deadlock(Launch& launch);
     /// @return whether this is the lowest thread so far; nullptr where the site is not known
     CountedWarning* count_warning(const Runner& runner, std::uint32_t site, bool& is_lowest);
     void merge_counted_warnings(Launch& launch);

@@ -48,8 +48,8 @@ struct StatementCount {
     std::uint64_t left;
 };
 /// ThreadStop::steps: it is to stop at its next statement; its variables are watched; the handler is told of
-/// its statements (StopHandler::passes()).
-inline constexpr std::uint32_t step_stops = 1, step_watches = 2, step_followed = 4;
+/// its statements (StopHandler::passes()); the value that a function of it returns is kept.
+inline constexpr std::uint32_t step_stops = 1, step_watches = 2, step_followed = 4, step_returns = 8;
 
 /// Constant while its block runs, but for what says otherwise: compiled code may treat loads from it as
 /// invariant.

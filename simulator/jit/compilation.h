@@ -25,8 +25,12 @@ inline constexpr const char* variable = "cudasim.variable";
 /// On a variable of code that is compiled for stops: !{i64 offset in the frame record}; on the record: !{}.
 inline constexpr const char* in_record = "cudasim.in_record";
 inline constexpr const char* record = "cudasim.record";
+/// On memory that a value is copied to when its function returns (hook `returned`). !{}
+inline constexpr const char* returned = "cudasim.returned";
 /// On a call of the hook stop: it stands for the program's own call of a debugger. !{}
 inline constexpr const char* breakpoint = "cudasim.breakpoint";
+/// On a call of the hook stop: a function's first statement, once for each call of the function. !{}
+inline constexpr const char* entry = "cudasim.entry";
 /// Says of a barrier or warp hook which one of the source it is, so that copies made by the optimiser stay
 /// one place. The node is distinct; that of hook barrier is !{i32 number} (synchronisation.h).
 inline constexpr const char* barrier = "cudasim.barrier";

@@ -149,6 +149,7 @@ struct StopPlace {
     std::uint32_t site = ~std::uint32_t{0};  ///< all ones: the optimiser has removed it
     std::vector<std::uint32_t> frames;  ///< by function of the site's call chain: index into Stops::frames
     bool is_breakpoint = false;         ///< the program's own call of a debugger
+    bool is_entry = false;              ///< of a function: its first statement, once for each call
 };
 
 /// Of code that is compiled for stops (statement_stops.h): its statements, and where variables lie.
@@ -157,6 +158,10 @@ struct Stops {
     std::vector<std::vector<CapturedVariable>>
         frames;                     ///< the variables of each function, inlined copies apart
     std::vector<StopPlace> places;  ///< by FrameRecord::place
+    /// The kernel's own arguments, as the parameter buffer has them.
+    std::vector<CapturedVariable> arguments;
+    /// What functions return: the function's name, the value's type and size, no parts (hook `returned`).
+    std::vector<CapturedVariable> returns;
 };
 
 /// What is known about a compiled kernel besides its code.

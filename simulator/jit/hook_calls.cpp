@@ -44,7 +44,8 @@ Function* declare(Module& module, Hook hook) {
     if (auto* known = module.getFunction(row.symbol)) return known;
     auto* function = declare_hook(module, row.symbol, row.type(module.getContext()));
     if (!row.returns) function->setDoesNotReturn();
-    const bool statement = hook == Hook::stop || hook == Hook::enter || hook == Hook::leave;
+    const bool statement =
+        hook == Hook::stop || hook == Hook::enter || hook == Hook::leave || hook == Hook::returned;
     if (hook != Hook::barrier && hook != Hook::named_barrier && !statement)
         function->addFnAttr(Attribute::Cold);
     // A copy of a wait behind a thread-dependent branch would make threads of one barrier wait at different
@@ -52,6 +53,11 @@ Function* declare(Module& module, Hook hook) {
     if (hook == Hook::barrier || hook == Hook::named_barrier || hook == Hook::warp) function->setConvergent();
     if (only_reads(hook)) {
         function->setMemoryEffects(MemoryEffects(ModRefInfo::Ref) | MemoryEffects::argMemOnly() |
+                                   MemoryEffects::inaccessibleMemOnly());
+    }
+    if (hook == Hook::returned) {
+        function->addParamAttr(1, Attribute::NoCapture);
+        function->setMemoryEffects(MemoryEffects::argMemOnly(ModRefInfo::Ref) |
                                    MemoryEffects::inaccessibleMemOnly());
     }
     return function;

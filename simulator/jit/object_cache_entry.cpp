@@ -85,14 +85,14 @@ void members(Stream& stream, Captures& captures) {
 
 template <class Stream>
 void members(Stream& stream, StopPlace& place) {
-    auto& [site, frames, is_breakpoint] = place;
-    stream(site, frames, is_breakpoint);
+    auto& [site, frames, is_breakpoint, is_entry] = place;
+    stream(site, frames, is_breakpoint, is_entry);
 }
 
 template <class Stream>
 void members(Stream& stream, Stops& stops) {
-    auto& [types, frames, places] = stops;
-    stream(types, frames, places);
+    auto& [types, frames, places, arguments, returns] = stops;
+    stream(types, frames, places, arguments, returns);
 }
 
 template <class Stream>

@@ -34,7 +34,8 @@ ConstantInt* site_of(Compilation& compilation, const Instruction& instruction) {
 }
 
 void number_sites(Compilation& compilation) {
-    std::map<std::tuple<const Function*, const DILocation*, const MDNode*, const Function*>, std::uint32_t>
+    std::map<std::tuple<const Function*, const DILocation*, const MDNode*, const MDNode*, const Function*>,
+             std::uint32_t>
         known;
     for (Function& function : *compilation.module) {
         for (Instruction& instruction : instructions(function)) {
@@ -43,7 +44,8 @@ void number_sites(Compilation& compilation) {
             const DILocation* place = instruction.getDebugLoc().get();
             // Without a place, copies cannot be told from different calls: then each call is its own.
             const Function* owner = place ? nullptr : &function;
-            const auto key = std::tuple(hook, place, instruction.getMetadata(marks::barrier), owner);
+            const auto key = std::tuple(hook, place, instruction.getMetadata(marks::barrier),
+                                        instruction.getMetadata(marks::entry), owner);
             const auto [entry, fresh] = known.try_emplace(key, 0);
             if (fresh) entry->second = add_site(compilation, place, function);
             auto& call = cast<CallInst>(instruction);

@@ -33,7 +33,8 @@ SourceStatements source_statements(const image::KernelImage& image, std::string_
                 const bool is_breakpoint = callee != nullptr && callee->getName() == call_of_debugger;
                 if (!is_breakpoint && hook_called_by(instruction) != Hook::stop) continue;
                 const findings::CallChain place = call_chain(call->getDebugLoc().get());
-                if (!place.empty()) found.statements.push_back({place.front(), is_breakpoint});
+                const bool is_entry = call->getMetadata(marks::entry) != nullptr;
+                if (!place.empty()) found.statements.push_back({place.front(), is_breakpoint, is_entry});
             }
         }
     });

@@ -17,6 +17,7 @@ namespace cudasim::jit {
 struct SourceStatement {
     findings::SourceLocation place;
     bool is_breakpoint = false;  ///< the program's own call of a debugger
+    bool is_entry = false;       ///< of a function: its first one
 };
 
 struct SourceStatements {

@@ -6,6 +6,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include <map>
 #include <set>
@@ -54,9 +55,8 @@ class Statements {
         find_prologue();
         find_lines_with_code();
         find_last_lines();
-        SmallVector<std::pair<const BasicBlock*, const BasicBlock*>, 8> edges;
-        FindFunctionBackedges(function_, edges);
-        for (const auto& [from, to] : edges) loop_heads_.insert(to);
+        FindFunctionBackedges(function_, back_edges_);
+        for (const auto& [from, to] : back_edges_) loop_heads_.insert(to);
         std::vector<Instruction*> starts;
         for (BasicBlock& block : function_) {
             Line current{};
@@ -72,9 +72,55 @@ class Statements {
             }
         }
         for (Instruction* start : starts) insert(*start);
+        mark_entries();
     }
 
   private:
+    /// Marks the first statement on every way through the function.
+    void mark_entries() {
+        std::vector<BasicBlock*> work{&function_.getEntryBlock()};
+        std::set<const BasicBlock*> seen;
+        std::vector<CallInst*> entries;
+        while (!work.empty()) {
+            BasicBlock* block = work.back();
+            work.pop_back();
+            if (!seen.insert(block).second) continue;
+            const auto stop = find_if(*block, [](const Instruction& instruction) {
+                return hook_called_by(instruction) == Hook::stop;
+            });
+            if (stop != block->end())
+                entries.push_back(cast<CallInst>(&*stop));
+            else
+                work.insert(work.end(), succ_begin(block), succ_end(block));
+        }
+        for (CallInst* stop : entries) {
+            CallInst* entry = loop_heads_.contains(stop->getParent()) ? split_head(*stop) : stop;
+            entry->setMetadata(marks::entry, MDNode::get(function_.getContext(), {}));
+        }
+    }
+
+    /// A loop's head that is the first statement: the way into the loop, and the way round, get a call each.
+    /// @return the one on the way in
+    CallInst* split_head(CallInst& stop) {
+        BasicBlock* head = stop.getParent();
+        SmallSetVector<BasicBlock*, 4> into, round;
+        for (BasicBlock* before : predecessors(head)) {
+            const bool is_round =
+                is_contained(back_edges_, std::pair<const BasicBlock*, const BasicBlock*>(before, head));
+            (is_round ? round : into).insert(before);
+        }
+        if (into.empty() || round.empty()) return &stop;
+        const auto insert_at = [&](ArrayRef<BasicBlock*> edges, const char* name) {
+            IRBuilder<> builder(SplitBlockPredecessors(head, edges, name)->getTerminator());
+            builder.SetCurrentDebugLocation(stop.getDebugLoc());
+            return insert_stop(builder);
+        };
+        CallInst* entry = insert_at(into.getArrayRef(), ".into");
+        (void)insert_at(round.getArrayRef(), ".round");
+        stop.eraseFromParent();
+        return entry;
+    }
+
     /// What puts arguments into their variables has the places where debug information declares them, on the
     /// line of the function's head. People expect no statement there.
     void find_prologue() {
@@ -139,15 +185,19 @@ class Statements {
     std::set<const DILocation*> prologue_;
     std::set<Line> lines_with_code_;
     std::map<const BasicBlock*, Line> last_;
+    SmallVector<std::pair<const BasicBlock*, const BasicBlock*>, 8> back_edges_;
     std::set<const BasicBlock*> loop_heads_;
 };
 
 class StatementStops final : public Instrumentation {
   public:
     [[nodiscard]] std::string_view name() const override { return "statement_stops"; }
-    [[nodiscard]] std::uint32_t version() const override { return 6; }
+    [[nodiscard]] std::uint32_t version() const override { return 7; }
 
-    void early(Compilation& compilation) const override { mark_statements(*compilation.module); }
+    void early(Compilation& compilation) const override {
+        mark_statements(*compilation.module);
+        note_returned_values(compilation);
+    }
     void values(Compilation& compilation) const override { lay_out_records(compilation); }
     void late(Compilation& compilation) const override { test_watched_accesses(compilation); }
 };

@@ -4,7 +4,8 @@
 //   early()    a call where a statement begins: where debug information's line changes, and where a loop
 //              comes round again, as Python's own line events do. It is the only source of places: images of
 //              every front end have statements where they have debug information. The program's own calls of
-//              a debugger (image/checks.def: breakpoint) are calls already.
+//              a debugger (image/checks.def: breakpoint) are calls already. And where a function returns a
+//              value, a call of the hook `returned` (returned_values.cpp).
 //   values()   after inlining: what is assigned at each call, for the table KernelFacts::stops; where each
 //              variable is to lie in its function's frame record; the hooks `enter` and `leave` in functions
 //              that were not inlined
@@ -26,6 +27,10 @@ namespace cudasim::jit {
 
 /// A call of the hook stop for a statement that begins at the builder's place.
 llvm::CallInst* insert_stop(llvm::IRBuilderBase& builder);
+
+/// Where functions return values, a call of the hook `returned` with the address of a copy of the value,
+/// which lies as debug information describes the type. Functions whose type it does not tell are left out.
+void note_returned_values(Compilation& compilation);
 
 /// The address of a thread's ThreadStop.
 llvm::Value* thread_stop(llvm::IRBuilderBase& builder, llvm::Value* context, llvm::Value* thread);

@@ -42,6 +42,8 @@ class RecordLayout {
         const std::vector<CallInst*> calls = stop_calls(function_);
         if (calls.empty()) return;
         place_variables();
+        place_returned_values();
+        if (&function_ == compilation_.kernel) describe_arguments();
         AllocaInst* record = make_record();
         if (&function_ == compilation_.kernel && !calls_barrier(*compilation_.module))
             keep_parameters(*record);
@@ -52,6 +54,7 @@ class RecordLayout {
                 2, builder.getInt32(static_cast<std::uint32_t>(compilation_.stops.places.size())));
             StopPlace place;
             place.is_breakpoint = call->getMetadata(marks::breakpoint) != nullptr;
+            place.is_entry = call->getMetadata(marks::entry) != nullptr;
             for (const VariableFrame& frame : frames_at(call->getDebugLoc().get()))
                 place.frames.push_back(variables_of(frame));
             compilation_.stops.places.push_back(std::move(place));
@@ -84,6 +87,66 @@ class RecordLayout {
                 for (const unsigned other : variables_.slots_beside(i))
                     set(*assignment->getNextNode(), other, other == i);
         }
+    }
+
+    /// What functions return, one after another, has one place.
+    void place_returned_values() {
+        std::vector<AllocaInst*> copies;
+        std::uint64_t bytes = 0;
+        Align alignment{1};
+        for (Instruction& instruction : instructions(function_)) {
+            auto* copy = dyn_cast<AllocaInst>(&instruction);
+            if (copy == nullptr || copy->getMetadata(marks::returned) == nullptr) continue;
+            copies.push_back(copy);
+            bytes = std::max<std::uint64_t>(bytes, data_layout_.getTypeAllocSize(copy->getAllocatedType()));
+            alignment = std::max(alignment, copy->getAlign());
+        }
+        if (copies.empty()) return;
+        IRBuilder<> builder(&*function_.getEntryBlock().begin());
+        AllocaInst* place = builder.CreateAlloca(ArrayType::get(builder.getInt8Ty(), bytes));
+        place->setAlignment(alignment);
+        reserve(*place);
+        for (AllocaInst* copy : copies) {
+            copy->replaceAllUsesWith(place);
+            copy->eraseFromParent();
+        }
+    }
+
+    /// Arguments of the kernel before a thread has started: what is stored to their variables first.
+    void describe_arguments() {
+        for (const Slot& slot : variables_.slots()) {
+            if (slot.variable->getArg() == 0 || slot.inlined_at != nullptr) continue;
+            CapturedVariable argument = descriptions_.describe(slot, 0);
+            std::set<std::uint64_t> offsets;
+            for (const auto& [offset, store] : slot.stores) {
+                const Value* value = store->getValueOperand();
+                while (isa<ZExtInst, TruncInst>(value)) value = cast<Instruction>(value)->getOperand(0);
+                const image::Parameter* parameter = parameter_of(*value, false);
+                if (parameter == nullptr || !offsets.insert(offset).second) continue;
+                const std::uint64_t bytes = std::min<std::uint64_t>(
+                    data_layout_.getTypeStoreSize(value->getType()),
+                    data_layout_.getTypeStoreSize(store->getValueOperand()->getType()));
+                argument.parts.push_back({static_cast<std::uint32_t>(offset),
+                                          static_cast<std::uint32_t>(bytes), PartSource::parameter,
+                                          parameter->offset});
+            }
+            for (const User* user : slot.storage->users()) {
+                const auto* copy = dyn_cast<MemCpyInst>(user);
+                if (copy == nullptr || copy->getRawDest() != slot.storage) continue;
+                if (const image::Parameter* parameter = parameter_of(*copy->getRawSource(), true))
+                    argument.parts.push_back({0, argument.bytes, PartSource::parameter, parameter->offset});
+            }
+            if (!argument.parts.empty()) compilation_.stops.arguments.push_back(std::move(argument));
+        }
+    }
+
+    /// @param by_value the kernel has its address; else the parameter itself
+    [[nodiscard]] const image::Parameter* parameter_of(const Value& value, bool by_value) const {
+        const auto* argument = dyn_cast<Argument>(&value);
+        if (argument == nullptr || argument->getArgNo() < body_parameters) return nullptr;
+        const unsigned index = argument->getArgNo() - body_parameters;
+        if (compilation_.by_value[index] != by_value) return nullptr;
+        return &compilation_.description->parameters[index];
     }
 
     void set(Instruction& before, unsigned slot, std::uint8_t value) {
@@ -249,7 +312,7 @@ void lay_out_records(Compilation& compilation) {
 
 bool takes_record(const Instruction& instruction) {
     const auto hook = hook_called_by(instruction);
-    return hook == Hook::stop || hook == Hook::enter || hook == Hook::leave ||
+    return hook == Hook::stop || hook == Hook::enter || hook == Hook::leave || hook == Hook::returned ||
            (isa<StoreInst>(instruction) && instruction.getMetadata(marks::record));
 }
 

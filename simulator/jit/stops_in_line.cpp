@@ -3,6 +3,7 @@
 //   record.place = place         where the thread is
 //   left -= 1                    in a register; StatementCount::left has it while a hook is called, and when
 //                                the function returns
+//                                where the processor may find a fault: StatementCount::left, too
 //   left == 0, or flags[site]    ── no: the statement runs
 //            │ yes
 //            ▼ hook `stop`
@@ -16,6 +17,8 @@
 
 #include "simulator/jit/function_context.h"
 #include "simulator/jit/hook_calls.h"
+#include "simulator/jit/processor_faults.h"
+#include "simulator/jit/standard_instrumentations.h"
 #include "simulator/jit/statement_stops.h"
 
 namespace cudasim::jit {
@@ -34,6 +37,7 @@ bool needs_count(const Instruction& instruction) {
     switch (hook_called_by(*call).value_or(Hook::stop)) {
         case Hook::enter:
         case Hook::leave:
+        case Hook::returned:
         case Hook::local_begin:
         case Hook::local_end:
         case Hook::is_local:
@@ -49,20 +53,25 @@ bool needs_count(const Instruction& instruction) {
 
 class StopsInLine {
   public:
-    explicit StopsInLine(Function& function) : function_(function), context_(function.getArg(0)) {}
+    /// @param checked accesses of memory are checked
+    StopsInLine(Function& function, bool checked)
+        : function_(function), context_(function.getArg(0)), checked_(checked) {}
 
     void run() {
-        std::vector<CallInst*> stops;
+        std::vector<CallInst*> stops, returns;
         std::vector<Instruction*> others, ends;
         for (Instruction& instruction : instructions(function_)) {
             if (hook_called_by(instruction) == Hook::stop)
                 stops.push_back(cast<CallInst>(&instruction));
+            else if (hook_called_by(instruction) == Hook::returned)
+                returns.push_back(cast<CallInst>(&instruction));
             else if (needs_count(instruction))
                 others.push_back(&instruction);
             else if (isa<ReturnInst>(instruction))
                 ends.push_back(&instruction);
         }
         if (stops.empty()) return;
+        faulting_ = statements_that_may_fault(function_, checked_);
         begin();
         for (Instruction* call : others) {
             save(*call);
@@ -70,6 +79,7 @@ class StopsInLine {
         }
         for (Instruction* end : ends) save(*end);
         for (CallInst* call : stops) test(*call);
+        for (CallInst* call : returns) test_flag(*call);
         DominatorTree dominators(function_);
         PromoteMemToReg({left_}, dominators);
     }
@@ -113,14 +123,11 @@ class StopsInLine {
         Type* number = builder.getInt64Ty();
         Value* left = builder.CreateSub(builder.CreateLoad(number, left_), builder.getInt64(1));
         builder.CreateStore(left, left_);
+        if (faulting_.contains(&call)) builder.CreateStore(left, count_);
         builder.CreateCondBr(builder.CreateIsNull(left), cold, flagged, unlikely);
 
         builder.SetInsertPoint(flagged);
-        Value* flags =
-            builder.CreateLoad(builder.getPtrTy(), at(builder, context_, offsetof(ThreadContext, flags)));
-        // Other host threads may set it at any time.
-        Value* flag = builder.CreateLoad(builder.getInt8Ty(), at(builder, flags, site), true);
-        builder.CreateCondBr(builder.CreateIsNotNull(flag), cold, after, unlikely);
+        builder.CreateCondBr(is_flagged(builder, site), cold, after, unlikely);
 
         builder.SetInsertPoint(cold);
         Instruction* end = builder.CreateBr(after);
@@ -129,8 +136,24 @@ class StopsInLine {
         restore(*end);
     }
 
+    Value* is_flagged(IRBuilderBase& builder, std::uint64_t site) {
+        Value* flags =
+            builder.CreateLoad(builder.getPtrTy(), at(builder, context_, offsetof(ThreadContext, flags)));
+        // Other host threads may set it at any time.
+        return builder.CreateIsNotNull(
+            builder.CreateLoad(builder.getInt8Ty(), at(builder, flags, site), true));
+    }
+
+    void test_flag(CallInst& call) {
+        IRBuilder<> builder(&call);
+        const auto site = cast<ConstantInt>(call.getArgOperand(call.arg_size() - 1))->getZExtValue();
+        call.moveBefore(branch_cold(is_flagged(builder, site), &call, true));
+    }
+
     Function& function_;
+    DenseSet<const CallInst*> faulting_;
     Value* context_;
+    bool checked_;
     AllocaInst* left_ = nullptr;  ///< of this function's own; becomes a register
     Value* count_ = nullptr;      ///< the address of StatementCount::left
 };
@@ -158,8 +181,9 @@ void take_stop_flags(IRBuilderBase& builder, Value* context, Value* thread) {
 }
 
 void test_stops_in_line(Compilation& compilation) {
+    const bool checked = compilation.options.instrumentations.contains(memory_checks());
     for (Function& function : *compilation.module)
-        if (!function.isDeclaration()) StopsInLine(function).run();
+        if (!function.isDeclaration()) StopsInLine(function, checked).run();
 }
 
 }  // namespace cudasim::jit

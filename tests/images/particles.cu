@@ -21,11 +21,16 @@ __device__ float energy(const Particle& particle, float factor) {
     return result;
 }
 
+__device__ Vector speed_of(int i) {
+    Vector speed = {0.5f * i, -1.0f};
+    return speed;  // speed
+}
+
 extern "C" __global__ void simulate(Particle* particles, float* result, int n) {
     const int i = block_index() * block_size() + thread_index();
     if (i >= n) return;
     Particle* p = &particles[i];
-    Vector speed = {0.5f * i, -1.0f};
+    Vector speed = speed_of(i);
     int counts[3] = {i, i + 1, i + 2};
     unsigned char small = 200;
     long wide = 1;

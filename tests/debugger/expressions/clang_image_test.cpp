@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -208,6 +209,27 @@ TEST_F(ClangImages, expressions_are_cpps) {
     };
     expect_results(run());
     EXPECT_EQ(stops, (Stops{7}));
+}
+
+TEST_F(ClangImages, functions_tell_what_they_return) {
+    for (const std::string mark : {"speed", "inside"}) {
+        break_at(mark, "", "7");
+        std::vector<findings::VariableValue> returned;
+        at_stop = [&](Control& control) {
+            if (control.notice().returned) returned.push_back(*control.notice().returned);
+            Movement movement;
+            movement.kind = MovementKind::step_out;
+            movement.thread = control.focus();
+            if (control.notice().reason == StopReason::breakpoint) EXPECT_EQ(control.start(movement), "");
+        };
+        expect_results(run());
+        ASSERT_EQ(returned.size(), 1U) << mark;
+        std::array<float, 2> values{};
+        std::memcpy(values.data(), returned[0].bytes.data(), returned[0].bytes.size());
+        EXPECT_EQ(returned[0].name, mark == "speed" ? "speed_of" : "energy");
+        EXPECT_EQ(returned[0].bytes.size(), mark == "speed" ? 8U : 4U);
+        EXPECT_EQ(values, mark == "speed" ? (std::array{3.5F, -1.0F}) : (std::array{103.25F, 0.0F}));
+    }
 }
 
 TEST_F(ClangImages, references_are_what_they_refer_to) {

@@ -123,7 +123,8 @@ def test_finish_comes_back_to_the_caller(folder):
     assert (
         "$1 = 28.0" in shown
         and "spread block(0,0,0) thread(3,0,0) at spread.py:20" in shown
-        and "$2 = 784.0" in shown
+        and "Value returned is $2 = 784.0" in shown
+        and "$3 = 784.0" in shown
     )
 
 
@@ -461,3 +462,14 @@ def test_a_program_is_killed_and_started_again(terminal):
     assert "[The program was killed]\n(cudasim) " in session.ask("y", PROMPT)
     status, _ = session.finish("quit")
     assert status == 0
+
+
+def test_finish_shows_the_value_that_was_returned(folder):
+    shown = shows(
+        folder, "break square thread 3 block 1", "run", "finish", "info locals", "print $1 + 1", "continue"
+    )
+    at = shown.index("Value returned is $1 = 3600.0")
+    assert shown[at - 3].startswith("Run till exit from #0  square (v=60.0)")
+    assert shown[at - 1].split() == ["20", "total", "+=", "1"]
+    assert not any(line.startswith("(return)") for line in shown)
+    assert "$2 = 3601.0" in shown

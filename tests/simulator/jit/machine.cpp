@@ -311,5 +311,8 @@ void cudasim_hook_enter(ThreadContext* context, FrameRecord*, std::uint32_t site
 void cudasim_hook_leave(ThreadContext* context, FrameRecord*, std::uint32_t site) {
     record("leave", context, {}, site);
 }
+void cudasim_hook_returned(ThreadContext* context, const void*, std::uint32_t function, std::uint32_t site) {
+    record("returned", context, {function}, site);
+}
 
 }  // namespace cudasim::jit

@@ -107,6 +107,8 @@ class Stop:
     #: Answers of `cudasim/writes`: elements of the event's `writes`, and how many there were in all.
     writes: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     writes_in_all: int = 0
+    #: What the function returned that `finish` has left: `returned` of the stopped event.
+    returned: dict[str, Any] = dataclasses.field(default_factory=dict)
     #: The thread must wait, and lock is on: `waits` of the stopped event.
     waits: dict[str, Any] = dataclasses.field(default_factory=dict)
 
@@ -124,6 +126,7 @@ class Stop:
             watches=[Watched.from_body(one) for one in own.get("watches") or []],
             writes=list(own.get("writes") or []),
             writes_in_all=int(own.get("writesInAll") or 0),
+            returned=dict(own.get("returned") or {}),
             waits=dict(own.get("waits") or {}),
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cudasim.debugger_client import expressions, text
+from cudasim.debugger_client import expressions, text, values
 from cudasim.debugger_client.breakpoints import FIRST_INTERNAL
 from cudasim.debugger_client.debuggee import signal_name
 from cudasim.debugger_client.errors import CommandError
@@ -59,6 +59,11 @@ def tell_stop(debugger: Debugger, stop: Stop, hit: list[Breakpoint], silent: boo
             "[Lock is on. cuda block and cuda thread choose another thread to move; set lock off lets all run]"
         )
     tell_line(debugger, stop.focus)
+    if stop.returned:
+        value, kind = str(stop.returned.get("value")), str(stop.returned.get("type"))
+        number = debugger.history.add(value, kind)
+        shown = values.shortened(value, debugger.settings["print elements"].value)
+        write(f"Value returned is ${number} = {shown}")
     tell_displays(debugger)
 
 

@@ -17,14 +17,19 @@ LOCALS, ARGUMENTS, REGISTERS, SHARED = "Locals", "Arguments", "Special registers
 
 
 def of_scope(debugger: Debugger, frame: Frame, scope: str) -> list[tuple[str, str]]:
-    """(name, value) of each variable of a scope; empty where the frame has no such scope."""
+    """(name, value) of each variable of a scope; empty where the frame has no such scope.
+
+    A value that was returned, which editors see among the locals, is none.
+    """
     limit = debugger.settings["print elements"].value
     body = debugger.session.request("scopes", {"frameId": frame.id})
     found: list[tuple[str, str]] = []
     for one in body.get("scopes") or []:
         if one.get("name") == scope:
             for variable in children(debugger, int(one.get("variablesReference") or 0)):
-                found.append((str(variable.get("name")), values.shortened(str(variable.get("value")), limit)))
+                name = str(variable.get("name"))
+                if not name.startswith("(return) "):
+                    found.append((name, values.shortened(str(variable.get("value")), limit)))
     return found
 
 

@@ -149,7 +149,10 @@ def _next(debugger: Debugger, argument: str) -> None:
 
 @command("finish", "fin", "return", usage="", group="running", repeats=True)
 def _finish(debugger: Debugger, argument: str) -> None:
-    """Run until the selected function returns."""
+    """Run until the selected function returns, and show the value that it returned.
+
+    The value gets a number, as print's have: $1.
+    """
     frames = debugger.session.frames()
     frame = debugger.session.frame()
     index = frames.index(frame)
