@@ -47,7 +47,7 @@ struct Failure {
 /// One evaluation. Compiled code knows it as its thread.
 struct Evaluation : jit::ThreadContext {
     WayOut out;
-    Failure failure;
+    std::optional<Failure> failure;
     std::uint64_t local_low = 0, local_end = 0;  ///< local arrays whose shadow is open
 };
 
@@ -159,14 +159,13 @@ class KernelPredicate final : public Predicate {
 
     [[nodiscard]] Truth test(const FrameRecord& record, const jit::BlockContext& block,
                              std::uint32_t thread) const noexcept override {
-        Failure failure;
-        return evaluate(record, block, thread, failure);
+        return evaluate(record, block, thread, [](const Failure&) {});
     }
 
     [[nodiscard]] std::string reason(const FrameRecord& record, const jit::BlockContext& block,
                                      std::uint32_t thread) const override {
         Failure failure;
-        (void)evaluate(record, block, thread, failure);
+        (void)evaluate(record, block, thread, [&](const Failure& found) { failure = found; });
         switch (failure.what) {
             case Failure::What::none:
                 return "it can be evaluated now";
@@ -191,8 +190,17 @@ class KernelPredicate final : public Predicate {
     }
 
   private:
-    [[gnu::noinline]] Truth evaluate(const FrameRecord& record, const jit::BlockContext& block,
-                                     std::uint32_t thread, Failure& failure) const noexcept {
+    /// False: it has been left. A function of its own, because one that control comes back to keeps nothing
+    /// in registers.
+    [[gnu::noinline]] static bool runs_to_end(jit::EntryFunction entry, Evaluation& evaluation) noexcept {
+        if (CUDASIM_LEAVES(evaluation.out)) return false;
+        entry(&evaluation);
+        return true;
+    }
+
+    template <typename Fails>
+    [[gnu::always_inline]] Truth evaluate(const FrameRecord& record, const jit::BlockContext& block,
+                                          std::uint32_t thread, Fails&& fails) const noexcept {
         alignas(16) std::byte parameters[most_parameter_bytes];
         std::uint8_t result = 0;
         const ResultArray array{&result, 1, 1};
@@ -216,11 +224,12 @@ class KernelPredicate final : public Predicate {
         evaluation.end = evaluation.thread + 1;
         evaluation.fuel = jit::fuel_per_slice;
         evaluation.stack_limit = 0;
-        if (can_fail_ && CUDASIM_LEAVES(evaluation.out)) {
-            failure = evaluation.failure;
+        if (!can_fail_) {
+            entry_(&evaluation);
+        } else if (!runs_to_end(entry_, evaluation)) {
+            fails(*evaluation.failure);
             return Truth::unknown;
         }
-        entry_(&evaluation);
         return result != 0 ? Truth::yes : Truth::no;
     }
 

@@ -145,7 +145,7 @@ class Statements {
 class StatementStops final : public Instrumentation {
   public:
     [[nodiscard]] std::string_view name() const override { return "statement_stops"; }
-    [[nodiscard]] std::uint32_t version() const override { return 6; }
+    [[nodiscard]] std::uint32_t version() const override { return 7; }
 
     void early(Compilation& compilation) const override { mark_statements(*compilation.module); }
     void values(Compilation& compilation) const override { lay_out_records(compilation); }
