@@ -1,13 +1,16 @@
 // See record_registers.h.
 #include "simulator/jit/record_registers.h"
 
+#include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/DataLayout.h>
+#include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 
+#include <algorithm>
+#include <functional>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "simulator/jit/compilation.h"
@@ -18,8 +21,9 @@ namespace {
 
 using namespace llvm;
 
-/// Variables times blocks from which on promoting them would take long: about 50 ms.
-constexpr std::size_t most_work = 1'000'000;
+/// Variables times calls, which is how many values meet behind calls: 1,000 take LLVM's code generation
+/// about 50 ms.
+constexpr std::size_t most_values = 500;
 
 /// A scalar at a fixed place in the record.
 struct Part {
@@ -116,14 +120,26 @@ AllocaInst* record_of(Function& function) {
 
 RecordRegisters::RecordRegisters(Function& function) : function_(function) {}
 
-void RecordRegisters::make() {
+void RecordRegisters::make(std::size_t calls) {
     AllocaInst* record = record_of(function_);
     if (record == nullptr) return;
     const Parts parts(*record);
-    if (!parts.known() || parts.all().size() * function_.size() > most_work) return;
-    std::vector<std::uint64_t> offsets;
+    if (!parts.known()) return;
+    DominatorTree dominators(function_);
+    const LoopInfo loops(dominators);
+    std::vector<std::pair<unsigned, std::uint64_t>> wanted;  // how deep in loops, and where in the record
     for (const auto& [offset, part] : parts.all()) {
         if (offset < sizeof(FrameRecord) || !part.is_clear || part.loads.empty()) continue;
+        unsigned depth = 0;
+        for (const LoadInst* load : part.loads)
+            depth = std::max(depth, loops.getLoopDepth(load->getParent()));
+        wanted.emplace_back(depth, offset);
+    }
+    std::ranges::stable_sort(wanted, std::greater(), &std::pair<unsigned, std::uint64_t>::first);
+    wanted.resize(std::min(wanted.size(), most_values / std::max<std::size_t>(calls, 1)));
+    std::vector<std::uint64_t> offsets;
+    for (const auto& [depth, offset] : wanted) {
+        const Part& part = parts.all().at(offset);
         IRBuilder<> builder(record);
         Variable& variable = variables_.emplace_back();
         variable.type = part.type;

@@ -12,6 +12,7 @@
 #include <llvm/IR/Function.h>
 #include <llvm/IR/Instructions.h>
 
+#include <cstddef>
 #include <vector>
 
 namespace cudasim::jit {
@@ -21,8 +22,9 @@ class RecordRegisters {
     explicit RecordRegisters(llvm::Function& function);
 
     /// Makes a register for each variable that something reads, as an alloca that nobody else knows: stores
-    /// go there, too, and loads come from there.
-    void make();
+    /// go there, too, and loads come from there. Where there are many, those that are read in the innermost
+    /// loops come first. @param calls behind how many load_again() will be called
+    void make(std::size_t calls);
     /// The engine may have changed the variables: the registers get their values again.
     void load_again(llvm::Instruction& before);
     /// What is left to be promoted.

@@ -71,7 +71,7 @@ class StopsInLine {
                 beginnings.push_back(store);
         }
         if (stops.empty()) return;
-        variables_.make();
+        variables_.make(stops.size() + others.size());
         begin();
         for (StoreInst* store : beginnings)
             IRBuilder<>(store->getNextNode()).CreateStore(store->getValueOperand(), flags_);
