@@ -156,7 +156,7 @@ class KernelPredicate final : public Predicate {
           by_thread_(by_thread),
           can_fail_(!kernel_->sites.empty()),
           is_plain_(!can_fail_ && std::ranges::all_of(runs_, [](const Run& run) {
-              return run.bytes == sizeof(std::uint64_t);
+              return run.bytes == sizeof(std::uint64_t) || run.bytes == sizeof(std::uint32_t);
           })) {}
 
     [[nodiscard]] Truth test(const FrameRecord& record, const jit::BlockContext& block,
@@ -259,7 +259,7 @@ class KernelPredicate final : public Predicate {
     std::vector<Run> runs_;
     bool by_thread_;  ///< the condition asks which thread it is
     bool can_fail_;   ///< it calls hooks
-    bool is_plain_;   ///< it does not, and its parameters are words
+    bool is_plain_;   ///< it does not, and its parameters have 4 or 8 bytes
 };
 
 /// Which bytes of the records the parameters are; nothing where the kernel's parameters are others.
