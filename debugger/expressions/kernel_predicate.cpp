@@ -166,7 +166,12 @@ class KernelPredicate final : public Predicate {
         std::uint8_t result = 0;
         begin_parameters(parameters, result);
         const auto* from = reinterpret_cast<const std::byte*>(&record);
-        for (const Run& run : runs_) std::memcpy(parameters + run.to, from + run.from, sizeof(std::uint64_t));
+        for (const Run& run : runs_) {  // of known sizes, so that nothing is called
+            if (run.bytes == sizeof(std::uint64_t))
+                std::memcpy(parameters + run.to, from + run.from, sizeof(std::uint64_t));
+            else
+                std::memcpy(parameters + run.to, from + run.from, sizeof(std::uint32_t));
+        }
         jit::BlockContext own;
         copy_block(own, block, parameters);
         ThreadContext context;
