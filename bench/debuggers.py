@@ -96,8 +96,8 @@ int main(void) {
 """,
     "out[i] = v;",
 )
-#: Kernels with a line that no thread comes to. The script's argument says which of them it launches; of device memory it has what that
-#: one needs, because all of it is copied before each launch.
+#: Kernels with a line that no thread comes to. The script's argument says which of them it launches; of device
+#: memory it has what that one needs, because all of it is copied before each launch.
 LAUNCHES = """
 import sys
 import time
@@ -283,8 +283,8 @@ def nothing_armed():
             usual.append(_costs([sys.executable, "launches.py"], folder))
             debug = [sys.executable, "-m", "cudasim", "debug", "-batch", "-ex", "run", "launches.py"]
             debugged.append(_costs(debug, folder))
-        # Other work on the machine makes memory slow, never quick. A process may have slow memory from its beginning to
-        # its end, so the copy is that of the processes whose launches contain it.
+        # Other work on the machine makes memory slow, never quick. A process may have slow memory from its
+        # beginning to its end, so the copy is that of the processes whose launches contain it.
         _, *plain = map(min, zip(*usual))
         copy, *mine = map(min, zip(*debugged))
         return max((ours - copy) / theirs for ours, theirs in zip(mine, plain))

@@ -7,8 +7,8 @@
 //            │ yes
 //            ▼ hook `stop`, behind which variables come from memory again (record_registers.h)
 //
-// Which flags are the thread's (ThreadContext::flags) changes where it calls a hook, and where the next thread
-// begins.
+// Which flags are the thread's (ThreadContext::flags) changes where it calls a hook, and where the next
+// thread begins.
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
