@@ -96,8 +96,8 @@ int main(void) {
 """,
     "out[i] = v;",
 )
-#: Kernels with a line that no thread comes to. The script's argument says which of them it launches; it has the
-#: device memory that this one needs, because all of it is copied before each launch.
+#: Kernels with a line that no thread comes to. The script's argument says which of them it launches. It has
+#: the device memory that this one needs, and no more, because all of it is copied before each launch.
 LAUNCHES = """
 import sys
 import time
