@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 
+from bench import debuggers
 from bench.bars import BARS
 from bench.measure import ONE_CORE
 
@@ -23,13 +24,9 @@ FRESH = {
     "specialisations",
     "import",
     "fiber",
-    "false_condition",
-    "debug_launch_add",
-    "debug_launch_matmul",
-    "debug_launch_mandelbrot",
-    "debug_launch_barriers",
-    "nothing_armed",
+    *debuggers.OWN,
 }
+PEERS = ("simulator", "njit", "numpy", "pocl", *debuggers.PEERS)
 
 
 def measure(python, side, names, cache=None):
@@ -51,15 +48,12 @@ def measure(python, side, names, cache=None):
 
 def measure_all(numba_python, bars):
     """{side: {name: value}}, {side: versions}, {side: why it is absent}; peers run right before cudasim."""
-    results, found, absent = (
-        {"cudasim": {}, "simulator": {}, "njit": {}, "numpy": {}, "pocl": {}, "pdb": {}, "gdb": {}},
-        {},
-        {},
-    )
-    for side in ("simulator", "njit", "numpy", "pocl", "pdb", "gdb"):
+    results: dict = {side: {} for side in ("cudasim", *PEERS)}
+    found, absent = {}, {}
+    for side in PEERS:
         names = list(dict.fromkeys(bar.peer_measurement for bar in bars if bar.peer == side))
         print(f"bench: {side}: {', '.join(names)}" if names else f"bench: {side}: nothing", flush=True)
-        answer = measure(sys.executable if side in ("numpy", "pdb", "gdb") else numba_python, side, names)
+        answer = measure(sys.executable if side in ("numpy", *debuggers.PEERS) else numba_python, side, names)
         if "absent" in answer:
             absent[side] = answer["absent"]
             continue

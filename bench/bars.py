@@ -7,11 +7,12 @@ from dataclasses import dataclass
 class Bar:
     name: str  # of the measurement on every side, unless told otherwise below
     title: str
-    peer: str  # "simulator", "njit", "numpy", "pocl", "pdb", "gdb", or "" for an absolute bar
+    peer: str  # "simulator", "njit", "numpy", "pocl", "pdb", "gdb", "oclgrind", or "" for an absolute bar
     limit: float  # with a peer: a ratio; else in the measurement's unit
     unit: str = "s"
     peer_name: str = ""  # of the peer's measurement, where that is another
     own_name: str = ""  # of cudasim's measurement, where that is another
+    may_be_slower: bool = False  # than a peer that most rows have to leave far behind
 
     @property
     def peer_measurement(self):
@@ -24,7 +25,7 @@ class Bar:
     @property
     def faster(self):
         """True: cudasim must be at least `limit` times as fast. False: it may take at most `limit`."""
-        return self.peer in ("simulator", "pdb", "gdb")
+        return self.peer in ("simulator", "pdb", "gdb", "oclgrind") and not self.may_be_slower
 
     def ratio(self, ours, peer):
         if self.faster:
@@ -106,6 +107,8 @@ BARS = (
     _debug_launch("matmul", "naive matmul", 5),
     _debug_launch("mandelbrot", "Mandelbrot", 5),
     _debug_launch("barriers", "256-thread tree reduction", 15),
+    Bar("debug_history", "history of a launch under the debugger, the dearest kernel", "", 1.3, "x"),
+    Bar("breakpoint_never_hit", "a breakpoint that is never hit, the dearest kernel", "", 1.1, "x"),
     Bar(
         "nothing_armed",
         "a launch under the debugger without breakpoints, without its copy of memory, one core",
@@ -115,6 +118,21 @@ BARS = (
     ),
     _beside_debugger("pdb", 100),
     _beside_debugger("gdb", 1_000),
+    Bar("last_thread", "to a breakpoint in the last of a million threads", "oclgrind", 100),
+    Bar("debug_step", "next, with stack and variables, over DAP", "", 2e-3),
+    Bar(
+        "debug_step_gdb",
+        "next, with stack and variables, beside a C loop",
+        "gdb",
+        2.0,
+        peer_name="debug_step",
+        own_name="debug_step",
+        may_be_slower=True,
+    ),
+    Bar("stop_among_a_million", "a step and all groups of a million threads", "", 100e-3),
+    Bar("reverse_step", "reverse-step after 10**9 statements of a million threads", "", 250e-3),
+    Bar("reverse_step_spin", "reverse-step after 10**9 statements of one thread", "", 250e-3),
+    Bar("reverse_continue", "reverse-continue, beside the way forward", "", 2.0, "x"),
     Bar("first_launch", "first launch of a 20-line kernel, cold", "", 80e-3),
     Bar("first_launch_cached", "first launch of a 20-line kernel, from the cache", "", 10e-3),
     Bar("compile_examples", "compiling a kernel of the examples, cold, the slowest", "", 80e-3),

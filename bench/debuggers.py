@@ -1,12 +1,14 @@
-"""What debuggers cost.
+"""What debuggers cost the program.
 
 A breakpoint whose condition is false, for each time that it is passed: in cudasim's debugger, pdb and gdb. A launch with a breakpoint that
-no thread comes to, beside the same launch without a debugger.
+no thread comes to, beside the same launch without a debugger, without a history, and without the breakpoint. What the user waits for is
+measured in debug_sessions.py.
 
 Each program runs under its debugger in a process of its own, and measures itself: with the breakpoint and without it. Processor time, but
 for gdb, which stops the program: there it is time on the wall.
 """
 
+import functools
 import os
 import pathlib
 import re
@@ -15,6 +17,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
+
+from bench import debug_sessions
+from bench.timing import Absent
 
 #: (script, its line for the breakpoint)
 KERNEL = (
@@ -91,7 +96,8 @@ int main(void) {
 """,
     "out[i] = v;",
 )
-#: Kernels with a line that no thread comes to. The script's argument says which of them it launches.
+#: Kernels with a line that no thread comes to. The script's argument says which of them it launches. It has
+#: the device memory that this one needs, and no more, because all of it is copied before each launch.
 LAUNCHES = """
 import sys
 import time
@@ -151,9 +157,13 @@ def barriers(x, out, limit):
             out[cuda.blockIdx.x] = 1  # barriers
 
 random = np.random.default_rng(1)
-vectors = [cuda.to_device(random.random(1 << 20)) for _ in range(3)]
-matrices = [cuda.to_device(random.random((192, 192))) for _ in range(3)]
-image = cuda.to_device(np.zeros((256, 256), np.int32))
+kernel = sys.argv[1]
+if kernel in ("add", "barriers"):
+    vectors = [cuda.to_device(random.random(1 << 20)) for _ in range(3)]
+elif kernel == "matmul":
+    matrices = [cuda.to_device(random.random((192, 192))) for _ in range(3)]
+else:
+    image = cuda.to_device(np.zeros((256, 256), np.int32))
 launches = {
     "add": lambda: add[4096, 256](*vectors, -1),
     "matmul": lambda: matmul[(12, 12), (16, 16)](*matrices, -1),
@@ -163,10 +173,12 @@ launches = {
 times = []
 for _ in range(8):
     start = time.process_time()
-    launches[sys.argv[1]]()
+    launches[kernel]()
     times.append(time.process_time() - start)
 print("seconds", sorted(times[1:])[3])
 """
+#: What the script's argument may be.
+KERNELS = ("add", "matmul", "mandelbrot", "barriers")
 #: Arguments: none. Prints what a launch costs, and a copy of the device's memory.
 NOTHING_ARMED = """
 import time
@@ -215,10 +227,6 @@ assert (arrays[2].copy_to_host() == 3 * x).all()
 print("costs", *found)
 """
 REPEATS = 3
-
-
-class Absent(Exception):
-    """The debugger cannot run here; says why."""
 
 
 def _line(text, mark):
@@ -275,24 +283,62 @@ def nothing_armed():
             usual.append(_costs([sys.executable, "launches.py"], folder))
             debug = [sys.executable, "-m", "cudasim", "debug", "-batch", "-ex", "run", "launches.py"]
             debugged.append(_costs(debug, folder))
-        copy, *plain = map(min, zip(*usual))  # other work on the machine makes memory slow, never quick
-        _, *mine = map(min, zip(*debugged))
+        # Other work on the machine makes memory slow, never quick. A process may have slow memory from its
+        # beginning to its end, so the copy is that of the processes whose launches contain it.
+        _, *plain = map(min, zip(*usual))
+        copy, *mine = map(min, zip(*debugged))
         return max((ours - copy) / theirs for ours, theirs in zip(mine, plain))
+
+
+def _launch(kernel, folder, *, breaks=True, **variables):
+    """Processor time of a launch under the debugger, with a breakpoint to which no thread comes, or with none."""
+    line = next(n for n, each in enumerate(LAUNCHES.splitlines(), 1) if each.endswith(f"# {kernel}"))
+    command = [sys.executable, "-m", "cudasim", "debug", "-batch"]
+    if breaks:
+        command += ["-ex", f"break {line}"]
+    return _seconds([*command, "-ex", "run", "--args", "launches.py", kernel], folder, **variables)
+
+
+def _ratio(measured, beside):
+    """Of the best of several runs, alternately: other work makes processor time longer, never shorter.
+
+    :param measured: a function of the script's folder, as `beside`
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "launches.py").write_text(LAUNCHES)
+        pairs = [(measured(folder), beside(folder)) for _ in range(REPEATS)]
+        return min(first for first, _ in pairs) / min(second for _, second in pairs)
 
 
 def debug_launch(kernel):
     """How many times as long a launch with a breakpoint to which no thread comes takes as one without a debugger, both on one worker."""
-    with tempfile.TemporaryDirectory() as folder:
-        pathlib.Path(folder, "launches.py").write_text(LAUNCHES)
-        line = next(n for n, each in enumerate(LAUNCHES.splitlines(), 1) if each.endswith(f"# {kernel}"))
-        script = ["launches.py", kernel]
-        debugged = [sys.executable, "-m", "cudasim", "debug", "-batch", "-ex", f"break {line}", "-ex", "run"]
-        ratios = [
-            _seconds([*debugged, "--args", *script], folder)
-            / _seconds([sys.executable, *script], folder, CUDASIM_WORKERS="1")
-            for _ in range(REPEATS)
-        ]
-        return statistics.median(ratios)
+    usual = [sys.executable, "launches.py", kernel]
+    return _ratio(
+        lambda folder: _launch(kernel, folder), lambda folder: _seconds(usual, folder, CUDASIM_WORKERS="1")
+    )
+
+
+def history():
+    """How many times as long such a launch takes as one that cannot go back; of the dearest kernel."""
+    return max(
+        _ratio(
+            lambda folder, kernel=kernel: _launch(kernel, folder),
+            lambda folder, kernel=kernel: _launch(kernel, folder, CUDASIM_HISTORY="0"),
+        )
+        for kernel in KERNELS
+    )
+
+
+def never_hit():
+    """How many times as long a launch takes with a breakpoint to which no thread comes as without one, both in code that can
+    stop; of the dearest kernel. Without a history all launches run that code."""
+    return max(
+        _ratio(
+            lambda folder, kernel=kernel: _launch(kernel, folder, CUDASIM_HISTORY="0"),
+            lambda folder, kernel=kernel: _launch(kernel, folder, breaks=False, CUDASIM_HISTORY="0"),
+        )
+        for kernel in KERNELS
+    )
 
 
 def pdb():
@@ -341,3 +387,25 @@ def gdb():
         if "seconds" not in probe.stdout:
             raise Absent("gdb cannot trace processes here")
         return _cost(command, [os.path.join(folder, "add")], folder)
+
+
+#: What is measured of cudasim's debugger, each in a process of its own.
+OWN = {
+    "false_condition": cudasim,
+    **{f"debug_launch_{kernel}": functools.partial(debug_launch, kernel) for kernel in KERNELS},
+    "debug_history": history,
+    "breakpoint_never_hit": never_hit,
+    "nothing_armed": nothing_armed,
+    "last_thread": debug_sessions.last_thread,
+    "debug_step": debug_sessions.step,
+    "stop_among_a_million": debug_sessions.stop_among_a_million,
+    "reverse_step": functools.partial(debug_sessions.reverse_step, 4096, 256, 5),
+    "reverse_step_spin": functools.partial(debug_sessions.reverse_step, 1, 1, 1),
+    "reverse_continue": debug_sessions.reverse_continue,
+}
+#: The same of its peers.
+PEERS = {
+    "pdb": {"false_condition": pdb},
+    "gdb": {"false_condition": gdb, "debug_step": debug_sessions.step_in_gdb},
+    "oclgrind": {"last_thread": debug_sessions.last_thread_in_oclgrind},
+}

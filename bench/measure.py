@@ -1,7 +1,7 @@
 """One side of the comparison in a process of its own: prints {"results": {name: seconds}, "versions": ...}, or
 {"absent": reason} where the peer cannot run.
 
-    python -m bench.measure cudasim|simulator|njit|numpy|pocl|pdb|gdb NAME...
+    python -m bench.measure cudasim|simulator|njit|numpy|pocl|pdb|gdb|oclgrind NAME...
 
 A time is the median of repeated runs after one run that is not counted (Numba's simulator: one run, since it
 takes seconds): processor time for measurements on one core, else time on the wall. A result that differs from NumPy's ends the process with an error.
@@ -17,7 +17,7 @@ import sys
 import numpy as np
 
 from bench import compiling, debuggers, workloads
-from bench.timing import REPEATS, require, timed, use_one_core
+from bench.timing import REPEATS, Absent, require, timed, use_one_core
 
 ONE_CORE = {"vector_add_large", "matmul_naive", "mandelbrot", "pi", "barrier", "shuffle", "fiber", "python_thread",
             "python_barrier", "empty_launch", "block_sums", "matmul_tiled", "histogram_large", "barrier_exchange"}  # fmt: skip
@@ -288,24 +288,6 @@ class Kernels:
 
         return timed(action, self.repeats) / runs
 
-    def false_condition(self):
-        return debuggers.cudasim()
-
-    def debug_launch_add(self):
-        return debuggers.debug_launch("add")
-
-    def debug_launch_matmul(self):
-        return debuggers.debug_launch("matmul")
-
-    def debug_launch_mandelbrot(self):
-        return debuggers.debug_launch("mandelbrot")
-
-    def debug_launch_barriers(self):
-        return debuggers.debug_launch("barriers")
-
-    def nothing_armed(self):
-        return debuggers.nothing_armed()
-
     def first_launch(self):
         return compiling.first_launch(self.kernels.twenty_lines, check_twenty_lines)
 
@@ -368,10 +350,10 @@ def main(side, names):
     if side in ("njit", "pocl") or set(names) <= ONE_CORE:
         use_one_core()
     found = versions()
-    if side in ("pdb", "gdb"):
+    if side in debuggers.PEERS:
         try:
-            results = {name: getattr(debuggers, side)() for name in names}
-        except debuggers.Absent as reason:
+            results = {name: debuggers.PEERS[side][name]() for name in names}
+        except Absent as reason:
             print(json.dumps({"absent": str(reason)}))
             return
         print(json.dumps({"results": results, "versions": found}))
@@ -385,7 +367,7 @@ def main(side, names):
 
         try:
             bench = pocl.PoCL()
-        except pocl.Absent as reason:
+        except Absent as reason:
             print(json.dumps({"absent": str(reason)}))
             return
         found["pocl"] = bench.version
@@ -397,8 +379,9 @@ def main(side, names):
         if ("cudasim" in pathlib.Path(implementation).parts[-3:]) != (side == "cudasim"):
             raise SystemExit(f"bench: {side} wanted, but numba.cuda is {implementation}")
     results = {}
+    functions = {"import": import_time, **debuggers.OWN}
     for name in names:
-        results[name] = import_time() if name == "import" else getattr(bench, name)()
+        results[name] = functions[name]() if name in functions else getattr(bench, name)()
     print(json.dumps({"results": results, "versions": found}))
 
 

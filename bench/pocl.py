@@ -10,13 +10,9 @@ import tempfile
 import numpy as np
 
 from bench import workloads
-from bench.timing import REPEATS, require, timed
+from bench.timing import REPEATS, Absent, require, timed
 
 SOURCE = pathlib.Path(__file__).with_name("pocl_kernels.cl")
-
-
-class Absent(Exception):
-    """There is no PoCL on this machine; says why."""
 
 
 def platform():

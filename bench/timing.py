@@ -7,6 +7,11 @@ import time
 
 REPEATS = 7
 
+
+class Absent(Exception):
+    """A peer cannot run on this machine; says why."""
+
+
 _clock = time.perf_counter
 
 

@@ -16,7 +16,7 @@ fail() { printf 'set-up: %s\n' "$@" >&2; exit 1; }
 packages=(g++ cmake ninja-build ccache llvm-19-dev libboost-context-dev libboost-fiber-dev zlib1g-dev libzstd-dev libcli11-dev libgtest-dev)
 if [[ $purpose == test ]]; then packages+=(clang-19); fi
 if [[ $purpose == fuzz ]]; then packages+=(clang-19 libclang-rt-19-dev); fi
-if [[ $purpose == bench ]]; then wished=(pocl-opencl-icd); else wished=(); fi  # a peer; without it its rows are skipped
+if [[ $purpose == bench ]]; then wished=(pocl-opencl-icd gdb oclgrind); else wished=(); fi  # peers; without one its rows are skipped
 
 python_has_headers() {
     "$1" -c 'import ensurepip, os, sys, sysconfig, venv

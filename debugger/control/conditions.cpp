@@ -123,6 +123,17 @@ Condition::Place Condition::place_in(const InFunction& function) {
     return place;
 }
 
+Condition::Place Condition::at_site(const jit::Stops& stops, std::uint32_t site) const {
+    Place found;
+    for (std::size_t place = 0; place < stops.places.size(); ++place) {
+        if (stops.places[place].site != site) continue;
+        if (place >= by_place_.size() || by_place_[place].predicate == nullptr) return {};
+        if (found.predicate != nullptr && found.function != by_place_[place].function) return {};
+        found = by_place_[place];
+    }
+    return found;
+}
+
 bool Condition::is_compiled() const {
     return !functions_.empty() &&
            std::ranges::none_of(functions_, [](const auto& each) { return each.second.variants.empty(); });

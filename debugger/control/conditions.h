@@ -23,6 +23,8 @@
 namespace cudasim::debugger {
 
 class Condition {
+    struct InFunction;
+
   public:
     enum class Answer : std::uint8_t {
         no,
@@ -31,8 +33,29 @@ class Condition {
         ask     ///< it is not compiled for this place: the evaluator knows
     };
 
+    /// What most threads need, in one line of the cache: of a function with one variant.
+    struct alignas(64) Place {
+        static constexpr std::size_t most_flags = 8;
+        const InFunction* function = nullptr;  ///< null: the breakpoint is not here
+        const Predicate* predicate = nullptr;  ///< null: there are several variants, or none
+        std::uint32_t flag_count = 0;
+        std::array<std::uint32_t, most_flags> flags{};  ///< Variant::assigned
+
+        /// It is certain, and quickly found. False: test() knows.
+        [[nodiscard]] bool is_no(const jit::FrameRecord& record, const jit::BlockContext& block,
+                                 std::uint32_t thread) const noexcept {
+            const auto* bytes = reinterpret_cast<const std::byte*>(&record);
+            for (std::uint32_t i = 0; i < flag_count; ++i)
+                if (bytes[flags[i]] == std::byte{0}) return false;
+            return predicate->test(record, block, thread) == Truth::no;
+        }
+    };
+
     /// On simulated stacks: no locks, no allocations, no exceptions.
     [[nodiscard]] Answer test(const jit::BlockContext& block, std::uint32_t thread) const noexcept;
+    /// What decides at all places of a site; without a predicate where there is more than one such thing, or
+    /// none. Valid as long as this is.
+    [[nodiscard]] Place at_site(const jit::Stops& stops, std::uint32_t site) const;
     /// Why the answer is `fails`.
     [[nodiscard]] std::string failure(const jit::BlockContext& block, std::uint32_t thread) const;
     /// Why there cannot be a stop: the text is no expression, or names what there is not. Else empty.
@@ -52,14 +75,6 @@ class Condition {
     struct InFunction {
         std::vector<Variant> variants;                             ///< empty: not compiled
         std::vector<std::pair<std::string, std::uint64_t>> flags;  ///< of its variables, each type apart
-    };
-    /// What most threads need, in one line of the cache: of a function with one variant.
-    struct alignas(64) Place {
-        static constexpr std::size_t most_flags = 8;
-        const InFunction* function = nullptr;  ///< null: the breakpoint is not here
-        const Predicate* predicate = nullptr;  ///< null: there are several variants, or none
-        std::uint32_t flag_count = 0;
-        std::array<std::uint32_t, most_flags> flags{};  ///< Variant::assigned
     };
     [[nodiscard]] const Place* place_at(const jit::FrameRecord* record) const noexcept;
     [[nodiscard]] static Place place_in(const InFunction& function);

@@ -108,6 +108,7 @@ void Control::arm(StoppedLaunch& launch) {
         }
         armed_.push_back(std::move(armed));
     }
+    find_only_conditions();
     for (const auto& [file, line] : armed_lines_)
         if (!lines.contains({file, line})) launch.stop_at(file, line, false);
     for (const auto& [file, line] : lines)
@@ -116,9 +117,29 @@ void Control::arm(StoppedLaunch& launch) {
     if (watch_version_ != session_.watchpoints.version()) arm_watches(launch);
 }
 
+void Control::find_only_conditions() {
+    only_conditions_.assign(armed_at_.size(), {});
+    for (std::size_t site = 0; site < armed_at_.size(); ++site) {
+        if (armed_at_[site].size() != 1) continue;
+        const Armed& armed = armed_[armed_at_[site].front()];
+        if (armed.condition && armed.all_threads && armed.all_blocks)
+            only_conditions_[site] =
+                armed.condition->at_site(launch_->launch().kernel->stops, static_cast<std::uint32_t>(site));
+    }
+}
+
 /// On the thread's own stack.
 bool Control::wants(const jit::BlockContext& block, std::uint32_t thread, std::uint32_t site) noexcept {
-    if (site >= armed_at_.size()) return false;
+    if (site >= only_conditions_.size()) return false;
+    if (const Condition::Place& only = only_conditions_[site]; only.predicate != nullptr) {
+        const jit::FrameRecord* record = block.thread_stops[thread].innermost;
+        if (record != nullptr && only.is_no(*record, block, thread)) return false;
+    }
+    return may_want(block, thread, site);
+}
+
+bool Control::may_want(const jit::BlockContext& block, std::uint32_t thread,
+                       std::uint32_t site) const noexcept {
     for (const std::uint32_t each : armed_at_[site]) {
         const Armed& armed = armed_[each];
         if (!armed.all_threads && !contains(armed.threads, thread)) continue;

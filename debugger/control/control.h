@@ -118,6 +118,9 @@ class Control final : public execution::StopHandler {
     // control.cpp
     void look(execution::StoppedLaunch& launch);
     void arm(execution::StoppedLaunch& launch);
+    void find_only_conditions();
+    [[nodiscard]] bool may_want(const jit::BlockContext& block, std::uint32_t thread,
+                                std::uint32_t site) const noexcept;
     [[nodiscard]] std::vector<const KernelCode::Line*> places_of(const Breakpoint& breakpoint) const;
     [[nodiscard]] bool compile_condition(Armed& armed, const std::vector<const KernelCode::Line*>& places);
     [[nodiscard]] bool matches(const Armed& armed, execution::ThreadRef thread) const;
@@ -180,6 +183,8 @@ class Control final : public execution::StopHandler {
     std::uint64_t number_ = 0, stop_number_ = 0;
     std::vector<Armed> armed_;
     std::vector<std::vector<std::uint32_t>> armed_at_;  ///< by site: indices into armed_
+    /// By site: where one breakpoint lies there, for all threads, the condition that nearly all of them fail.
+    std::vector<Condition::Place> only_conditions_;
     std::set<std::pair<std::string, std::uint32_t>> armed_lines_;
     std::vector<Watched> watched_;
     std::uint64_t watch_version_ = 0;  ///< of the table that watched_ is a copy of

@@ -47,7 +47,7 @@ struct Failure {
 /// One evaluation. Compiled code knows it as its thread.
 struct Evaluation : jit::ThreadContext {
     WayOut out;
-    Failure failure;
+    std::optional<Failure> failure;
     std::uint64_t local_low = 0, local_end = 0;  ///< local arrays whose shadow is open
 };
 
@@ -143,10 +143,9 @@ struct Run {
     std::uint32_t to = 0, bytes = 0;
 };
 
-/// What a parameter buffer begins with: an array of one byte.
+/// What a parameter buffer begins with: an array of one byte, without dimensions.
 struct ResultArray {
     std::uint8_t* data;
-    std::int64_t shape, stride;
 };
 
 class KernelPredicate final : public Predicate {
@@ -156,18 +155,36 @@ class KernelPredicate final : public Predicate {
           entry_(kernel_->entry),
           runs_(std::move(runs)),
           by_thread_(by_thread),
-          can_fail_(!kernel_->sites.empty()) {}
+          can_fail_(!kernel_->sites.empty()),
+          is_plain_(!can_fail_ && std::ranges::all_of(runs_, [](const Run& run) {
+              return run.bytes == sizeof(std::uint64_t) || run.bytes == sizeof(std::uint32_t);
+          })) {}
 
     [[nodiscard]] Truth test(const FrameRecord& record, const jit::BlockContext& block,
                              std::uint32_t thread) const noexcept override {
-        Failure failure;
-        return evaluate(record, block, thread, failure);
+        if (!is_plain_) return evaluate(record, block, thread, nullptr);
+        alignas(16) std::byte parameters[most_parameter_bytes];
+        std::uint8_t result = 0;
+        begin_parameters(parameters, result);
+        const auto* from = reinterpret_cast<const std::byte*>(&record);
+        for (const Run& run : runs_) {  // of known sizes, so that nothing is called
+            if (run.bytes == sizeof(std::uint64_t))
+                std::memcpy(parameters + run.to, from + run.from, sizeof(std::uint64_t));
+            else
+                std::memcpy(parameters + run.to, from + run.from, sizeof(std::uint32_t));
+        }
+        jit::BlockContext own;
+        copy_block(own, block, parameters);
+        ThreadContext context;
+        begin_thread(context, own, thread);
+        entry_(&context);
+        return result != 0 ? Truth::yes : Truth::no;
     }
 
     [[nodiscard]] std::string reason(const FrameRecord& record, const jit::BlockContext& block,
                                      std::uint32_t thread) const override {
         Failure failure;
-        (void)evaluate(record, block, thread, failure);
+        (void)evaluate(record, block, thread, &failure);
         switch (failure.what) {
             case Failure::What::none:
                 return "it can be evaluated now";
@@ -192,36 +209,54 @@ class KernelPredicate final : public Predicate {
     }
 
   private:
-    [[gnu::noinline]] Truth evaluate(const FrameRecord& record, const jit::BlockContext& block,
-                                     std::uint32_t thread, Failure& failure) const noexcept {
-        alignas(16) std::byte parameters[most_parameter_bytes];
-        std::uint8_t result = 0;
-        const ResultArray array{&result, 1, 1};
+    /// False: it has been left. A function of its own, because one that control comes back to keeps nothing
+    /// in registers.
+    [[gnu::noinline]] static bool runs_to_end(jit::EntryFunction entry, Evaluation& evaluation) noexcept {
+        if (CUDASIM_LEAVES(evaluation.out)) return false;
+        entry(&evaluation);
+        return true;
+    }
+
+    static void begin_parameters(std::byte* parameters, std::uint8_t& result) noexcept {
+        const ResultArray array{&result};
         std::memcpy(parameters, &array, sizeof array);
-        const auto* from = reinterpret_cast<const std::byte*>(&record);
-        for (const Run& run : runs_) {
-            if (run.bytes == sizeof(std::uint64_t))
-                std::memcpy(parameters + run.to, from + run.from, sizeof(std::uint64_t));
-            else
-                std::memcpy(parameters + run.to, from + run.from, run.bytes);
-        }
-        jit::BlockContext own;
+    }
+
+    static void copy_block(jit::BlockContext& own, const jit::BlockContext& block,
+                           const std::byte* parameters) noexcept {
         std::memcpy(&own, &block, offsetof(jit::BlockContext, shared_base));
         own.shared_base = block.shared_base;
         own.shadow_base = block.shadow_base;
         own.captured = block.captured;  // written in front of calls that end the evaluation
         own.parameters = parameters;
+    }
+
+    void begin_thread(ThreadContext& context, const jit::BlockContext& own,
+                      std::uint32_t thread) const noexcept {
+        context.block = &own;
+        context.thread = by_thread_ ? thread : 0;
+        context.end = context.thread + 1;
+        context.fuel = jit::fuel_per_slice;
+        context.stack_limit = 0;
+    }
+
+    [[gnu::noinline]] Truth evaluate(const FrameRecord& record, const jit::BlockContext& block,
+                                     std::uint32_t thread, Failure* failure) const noexcept {
+        alignas(16) std::byte parameters[most_parameter_bytes];
+        std::uint8_t result = 0;
+        begin_parameters(parameters, result);
+        const auto* from = reinterpret_cast<const std::byte*>(&record);
+        for (const Run& run : runs_) std::memcpy(parameters + run.to, from + run.from, run.bytes);
+        jit::BlockContext own;
+        copy_block(own, block, parameters);
         Evaluation evaluation;
-        evaluation.block = &own;
-        evaluation.thread = by_thread_ ? thread : 0;
-        evaluation.end = evaluation.thread + 1;
-        evaluation.fuel = jit::fuel_per_slice;
-        evaluation.stack_limit = 0;
-        if (can_fail_ && CUDASIM_LEAVES(evaluation.out)) {
-            failure = evaluation.failure;
+        begin_thread(evaluation, own, thread);
+        if (!can_fail_) {
+            entry_(&evaluation);
+        } else if (!runs_to_end(entry_, evaluation)) {
+            if (failure != nullptr) *failure = *evaluation.failure;
             return Truth::unknown;
         }
-        entry_(&evaluation);
         return result != 0 ? Truth::yes : Truth::no;
     }
 
@@ -230,6 +265,7 @@ class KernelPredicate final : public Predicate {
     std::vector<Run> runs_;
     bool by_thread_;  ///< the condition asks which thread it is
     bool can_fail_;   ///< it calls hooks
+    bool is_plain_;   ///< it does not, and its parameters have 4 or 8 bytes
 };
 
 /// Which bytes of the records the parameters are; nothing where the kernel's parameters are others.

@@ -16,6 +16,19 @@
 
 namespace cudasim::execution {
 
+namespace {
+
+/// The same as assign(), but most of it is moved in large pieces: every block of a launch begins with it.
+void fill(std::vector<jit::ThreadStop>& stops, std::size_t threads, const jit::ThreadStop& each) {
+    stops.resize(threads);
+    if (threads == 0) return;
+    stops.front() = each;
+    for (std::size_t done = 1; done < threads; done *= 2)
+        std::memcpy(&stops[done], stops.data(), std::min(done, threads - done) * sizeof each);
+}
+
+}  // namespace
+
 /// Code that is compiled for stops notes where its threads are, also where nobody looks.
 void BlockRun::start_stops() {
     const bool notes = launch_->can_stop || (launch_->kernel && !launch_->kernel->stops.places.empty());
@@ -30,7 +43,7 @@ void BlockRun::start_stops() {
         context_.stop_flags = launch_->stops->flags();
     }
     steps_set_ = 0;
-    thread_stops_.assign(threads, {nullptr, context_.stop_flags, 0, 0});
+    fill(thread_stops_, threads, {nullptr, context_.stop_flags, 0, 0});
     context_.thread_stops = thread_stops_.data();
     if (!launch_->stops) return;
     if (const auto followed = launch_->stops->followed(); followed && followed->block == block_)

@@ -19,6 +19,13 @@ Runner& runner_of(ThreadContext* context) {
     return *static_cast<Runner*>(context);
 }
 
+/// Apart from the hooks that call it: a thread that does not stop is not to save registers for a switch.
+[[gnu::noinline]] void stop(Runner& runner, std::uint32_t site) {
+    runner.site = site;
+    runner.event = Event::stopped;
+    runner.fiber.suspend();
+}
+
 [[noreturn]] void end(Runner& runner, std::uint32_t site, const Fault& fault) {
     runner.site = site;
     runner.fault = fault;
@@ -199,10 +206,7 @@ void cudasim_hook_stop(ThreadContext* context, jit::FrameRecord* record, std::ui
     here.innermost = record;
     here.site = site;
     if (record != nullptr) record->place = place;
-    if (!runner.launch->stops->wants(here, *runner.block, runner.thread, site)) return;
-    runner.site = site;
-    runner.event = Event::stopped;
-    runner.fiber.suspend();
+    if (runner.launch->stops->wants(here, *runner.block, runner.thread, site)) stop(runner, site);
 }
 
 void cudasim_hook_watched_access(ThreadContext* context, std::uint64_t address, std::uint64_t bytes,
@@ -213,10 +217,7 @@ void cudasim_hook_watched_access(ThreadContext* context, std::uint64_t address, 
     access.address = address;
     access.bytes = bytes;
     access.site = site;
-    if (!runner.launch->stops->touched(*runner.block, runner.thread, access, flags)) return;
-    runner.site = site;
-    runner.event = Event::stopped;
-    runner.fiber.suspend();
+    if (runner.launch->stops->touched(*runner.block, runner.thread, access, flags)) stop(runner, site);
 }
 
 std::uint64_t cudasim_hook_clock(ThreadContext* context, std::uint64_t now, std::uint32_t) {

@@ -4,9 +4,12 @@
 //   left -= 1                    in a register; StatementCount::left has it while a hook is called, and when
 //                                the function returns
 //                                where the processor may find a fault: StatementCount::left, too
-//   left == 0, or flags[site]    ── no: the statement runs
+//   left == 0, or flags[site]    ── no: the statement runs, with the variables that registers have
 //            │ yes
-//            ▼ hook `stop`
+//            ▼ hook `stop`, behind which variables come from memory again (record_registers.h)
+//
+// Which flags are the thread's (ThreadContext::flags) changes where it calls a hook, and where the next
+// thread begins.
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
@@ -19,6 +22,7 @@
 #include "simulator/jit/hook_calls.h"
 #include "simulator/jit/processor_faults.h"
 #include "simulator/jit/standard_instrumentations.h"
+#include "simulator/jit/record_registers.h"
 #include "simulator/jit/statement_stops.h"
 
 namespace cudasim::jit {
@@ -55,11 +59,12 @@ class StopsInLine {
   public:
     /// @param checked accesses of memory are checked
     StopsInLine(Function& function, bool checked)
-        : function_(function), context_(function.getArg(0)), checked_(checked) {}
+        : function_(function), context_(function.getArg(0)), checked_(checked), variables_(function) {}
 
     void run() {
         std::vector<CallInst*> stops, returns;
         std::vector<Instruction*> others, ends;
+        std::vector<StoreInst*> beginnings;
         for (Instruction& instruction : instructions(function_)) {
             if (hook_called_by(instruction) == Hook::stop)
                 stops.push_back(cast<CallInst>(&instruction));
@@ -69,10 +74,15 @@ class StopsInLine {
                 others.push_back(&instruction);
             else if (isa<ReturnInst>(instruction))
                 ends.push_back(&instruction);
+            else if (auto* store = dyn_cast<StoreInst>(&instruction); store && sets_flags(*store))
+                beginnings.push_back(store);
         }
         if (stops.empty()) return;
         faulting_ = statements_that_may_fault(function_, checked_);
+        variables_.make(stops.size() + others.size());
         begin();
+        for (StoreInst* store : beginnings)
+            IRBuilder<>(store->getNextNode()).CreateStore(store->getValueOperand(), flags_);
         for (Instruction* call : others) {
             save(*call);
             restore(*call->getNextNode());
@@ -80,20 +90,39 @@ class StopsInLine {
         for (Instruction* end : ends) save(*end);
         for (CallInst* call : stops) test(*call);
         for (CallInst* call : returns) test_flag(*call);
+        std::vector<AllocaInst*> registers = variables_.registers();
+        registers.insert(registers.end(), {left_, flags_});
         DominatorTree dominators(function_);
-        PromoteMemToReg({left_}, dominators);
+        PromoteMemToReg(registers, dominators);
+        variables_.remove_unread();
     }
 
   private:
     void begin() {
         IRBuilder<> builder(&*function_.getEntryBlock().begin());
-        left_ = builder.CreateAlloca(builder.getInt64Ty());
-        builder.SetInsertPoint(function_.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
         Type* pointer = builder.getPtrTy();
+        left_ = builder.CreateAlloca(builder.getInt64Ty());
+        flags_ = builder.CreateAlloca(pointer);
+        builder.SetInsertPoint(function_.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
         Value* block = builder.CreateLoad(pointer, at(builder, context_, offsetof(ThreadContext, block)));
         Value* flags = builder.CreateLoad(pointer, at(builder, block, offsetof(BlockContext, stop_flags)));
         count_ = at(builder, flags, std::uint64_t{0} - sizeof(StatementCount));
         builder.CreateStore(builder.CreateLoad(builder.getInt64Ty(), count_), left_);
+        load_flags(builder);
+    }
+
+    /// A thread begins (take_stop_flags()).
+    [[nodiscard]] bool sets_flags(const StoreInst& store) const {
+        const DataLayout& layout = store.getDataLayout();
+        const Value* address = store.getPointerOperand();
+        APInt offset(layout.getIndexTypeSizeInBits(address->getType()), 0);
+        return address->stripAndAccumulateConstantOffsets(layout, offset, true) == context_ &&
+               offset == offsetof(ThreadContext, flags);
+    }
+
+    void load_flags(IRBuilder<>& builder) {
+        Value* address = at(builder, context_, offsetof(ThreadContext, flags));
+        builder.CreateStore(builder.CreateLoad(builder.getPtrTy(), address), flags_);
     }
 
     void save(Instruction& before) {
@@ -105,6 +134,8 @@ class StopsInLine {
         if (isa<UnreachableInst>(before)) return;
         IRBuilder<> builder(&before);
         builder.CreateStore(builder.CreateLoad(builder.getInt64Ty(), count_), left_);
+        load_flags(builder);
+        variables_.load_again(before);
     }
 
     void test(CallInst& call) {
@@ -137,8 +168,7 @@ class StopsInLine {
     }
 
     Value* is_flagged(IRBuilderBase& builder, std::uint64_t site) {
-        Value* flags =
-            builder.CreateLoad(builder.getPtrTy(), at(builder, context_, offsetof(ThreadContext, flags)));
+        Value* flags = builder.CreateLoad(builder.getPtrTy(), flags_);
         // Other host threads may set it at any time.
         return builder.CreateIsNotNull(
             builder.CreateLoad(builder.getInt8Ty(), at(builder, flags, site), true));
@@ -154,8 +184,11 @@ class StopsInLine {
     DenseSet<const CallInst*> faulting_;
     Value* context_;
     bool checked_;
-    AllocaInst* left_ = nullptr;  ///< of this function's own; becomes a register
-    Value* count_ = nullptr;      ///< the address of StatementCount::left
+    RecordRegisters variables_;
+    // Of this function's own; they become registers.
+    AllocaInst* left_ = nullptr;
+    AllocaInst* flags_ = nullptr;  ///< ThreadContext::flags
+    Value* count_ = nullptr;       ///< the address of StatementCount::left
 };
 
 }  // namespace

@@ -305,6 +305,17 @@ def test_a_condition_that_means_nothing_is_refused(frames, condition, reason):
     assert frames.end().strip() == TOTALS
 
 
+def test_each_of_two_breakpoints_at_a_line_has_its_condition(frames):
+    script = {"path": str(frames.script)}
+    wanted = [{"line": frames.line("end"), "condition": f"i == {i}"} for i in (3, 16)]
+    frames.ask("setBreakpoints", source=script, breakpoints=wanted)
+    frames.run()
+    stops = [frames.wait("end"), frames.go(mark="end")]
+    assert [stop["cudasim"]["thread"] for stop in stops] == [[3, 0, 0], [6, 0, 0]]
+    assert [stop["hitBreakpointIds"] for stop in stops] == [[1], [2]]
+    assert frames.go_to_end().strip() == TOTALS
+
+
 def test_counts_count_where_the_condition_holds(frames):
     frames.break_at("end", condition="i % 2 == 1", hitCondition=">= 9")
     frames.run()

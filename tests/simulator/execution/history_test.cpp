@@ -389,6 +389,30 @@ TEST(MemoryHistory, restores_and_forgets) {
     EXPECT_EQ(words[0], 77U);
 }
 
+TEST(MemoryCopies, are_exact) {
+    // Large ones are copied otherwise than small ones; ends are no multiples of anything.
+    memory::Arena arena(8 << 20);
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
+    for (const std::uint64_t bytes : {1ULL, 4097ULL, 262143ULL, 262144ULL, 262145ULL, 1048576ULL + 63})
+        ranges.emplace_back(arena.allocate(bytes, "", false).value(), bytes);
+    std::uint32_t state = 1;
+    std::vector<std::vector<std::uint8_t>> expected;
+    for (const auto& [address, bytes] : ranges) {
+        auto* first = reinterpret_cast<std::uint8_t*>(address);
+        for (std::uint64_t i = 0; i < bytes; ++i)
+            first[i] = static_cast<std::uint8_t>((state = state * 1664525 + 1013904223) >> 24);
+        expected.emplace_back(first, first + bytes);
+    }
+    const MemoryCopy copy(arena);
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+        const auto [address, bytes] = ranges[i];
+        std::memset(reinterpret_cast<void*>(address), 0, bytes);
+        const auto content = copy.content(address, bytes);
+        ASSERT_NE(content, nullptr);
+        EXPECT_EQ(std::memcmp(content.get(), expected[i].data(), bytes), 0) << bytes;
+    }
+}
+
 TEST(LaunchHistories, need_room) {
     class Small final : public StopHandler {
       public:

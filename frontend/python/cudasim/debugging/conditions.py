@@ -1,7 +1,7 @@
 """Conditions of breakpoints as kernels, so that a thread that comes by evaluates them in nanoseconds.
 
     s[i] > 2    def condition(cudasim_condition_holds, s, i):
-                    cudasim_condition_holds[0] = 1 if (s[i] > 2) else 0
+                    cudasim_condition_holds[()] = 1 if (s[i] > 2) else 0
 
 The kernel compiler gives the types, the arithmetic and the checks that the expression would have in the kernel itself. What it does not
 compile, and what is more than a look at values, is evaluated by Python (evaluation.py).
@@ -75,7 +75,7 @@ class ConditionCompiler:
         kinds = [from_compiler(_type_name(json.loads(kind))) for _, kind in variables]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # they are about kernels
-            kernel = compile_kernel(function, [from_compiler("array(uint8, 1d, C)"), *kinds], fma=False)
+            kernel = compile_kernel(function, [from_compiler("array(uint8, 0d, C)"), *kinds], fma=False)
         of_thread = any(isinstance(node, ast.Name) and node.id in _OF_THREAD for node in ast.walk(value))
         return kernel.image, kernel.kernel_name, of_thread
 
@@ -134,7 +134,7 @@ def _function(text, names):
 
     lines = [
         f"def condition({', '.join([_RESULT, *names])}):",
-        f"    {_RESULT}[0] = 1 if ({text}",
+        f"    {_RESULT}[()] = 1 if ({text}",
         "    ) else 0",
     ]
     source = "\n".join(lines) + "\n"
