@@ -52,7 +52,11 @@ void Control::arm_watches(StoppedLaunch& launch) {
             session_.audience.watch_removed(watchpoint, "its memory is not there any more");
             continue;
         }
-        Watched watched{std::move(watchpoint), {}, {}};
+        Watched watched{std::move(watchpoint), {}, {}, nullptr};
+        watched.condition = known != watched_.end() && known->watchpoint.request.condition ==
+                                                           watched.watchpoint.request.condition
+                                ? known->condition
+                                : watch_condition(watched.watchpoint.request.condition);
         watched.threads = watched.watchpoint.request.threads.in(configuration().block);
         watched.blocks = watched.watchpoint.request.blocks.in(configuration().grid);
         now.push_back(std::move(watched));
@@ -62,6 +66,24 @@ void Control::arm_watches(StoppedLaunch& launch) {
                 now, [&](const Watched& kept) { return kept.watchpoint.id == each.watchpoint.id; }))
             launch.unwatch(static_cast<std::uint64_t>(each.watchpoint.id));
     watched_ = std::move(now);
+}
+
+/// Null: there is none, or nobody compiles it.
+std::shared_ptr<const Condition> Control::watch_condition(const std::string& text) const {
+    constexpr std::size_t most_functions = 16;
+    const auto& kernel = launch_->launch().kernel;
+    ExpressionCompiler* compiler = session_.compiler_for(*launch_);
+    if (text.empty() || compiler == nullptr || !kernel) return nullptr;
+    std::vector<std::uint32_t> sites;  // whoever comes to the memory
+    for (const jit::StopPlace& place : kernel->stops.places) sites.push_back(place.site);
+    return session_.conditions.in(kernel, text, sites, *compiler, most_functions);
+}
+
+std::string Control::refusal_of_watch(const std::string& condition) const {
+    const auto compiled = watch_condition(condition);
+    return compiled && !compiled->refusal().empty()
+               ? "the condition '" + condition + "' cannot be used: " + compiled->refusal()
+               : "";
 }
 
 Control::Watched* Control::watched(std::uint64_t id) {
@@ -88,8 +110,7 @@ bool Control::wants_hits(const jit::BlockContext& /*block*/, std::uint32_t /*thr
 bool Control::condition_holds(const Watched& watched, ThreadRef thread, StopNotice& notice) {
     const Watchpoint& watchpoint = watched.watchpoint;
     if (watchpoint.request.condition.empty()) return true;
-    const ConditionResult result =
-        evaluate_condition(session_.evaluator_for(*launch_), *launch_, thread, watchpoint.request.condition);
+    const ConditionResult result = result_of(watched.condition.get(), watchpoint.request.condition, thread);
     if (result.ok) return result.holds;
     if (!session_.watchpoints.tell_failure(watchpoint.id)) return false;
     notice.notes.push_back("the condition of watchpoint " + std::to_string(watchpoint.id) +

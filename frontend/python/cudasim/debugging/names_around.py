@@ -53,11 +53,21 @@ def names_around(place: SourceLocation, wanted: Iterable[str], cuda: Registers) 
 
     :param cuda: what the names of numba.cuda mean in device functions
     """
+    return {name: _usable(value, cuda) for name, value in values_around(place, wanted).items()}
+
+
+def values_around(place: SourceLocation, wanted: Iterable[str]) -> dict[str, Any]:
+    """The same, as the program has them: for what is compiled."""
     function = _function_at(place)
     if function is None:
         return {}
-    known = {**function.__globals__, **_closure(function)}
-    return {name: _usable(known[name], cuda) for name in wanted if name in known}
+    closure = _closure(function)
+    known = function.__globals__
+    return {
+        name: (closure if name in closure else known)[name]
+        for name in wanted
+        if name in closure or name in known
+    }
 
 
 def _function_at(place):

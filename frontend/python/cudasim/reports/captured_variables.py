@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import struct
+from collections import namedtuple
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -117,7 +118,15 @@ def _decoded_struct(kind, data, variable):
         return range(values["start"], values["stop"], values["step"])
     if "present" in values:
         return tuple(values.values())[1] if values["present"] else None
+    if kind["name"].startswith("namedtuple("):
+        class_name = kind["name"].removeprefix("namedtuple(").partition(";")[0]
+        return _tuple_class(class_name, tuple(values))(*values.values())
     return tuple(values.values())
+
+
+@lru_cache(maxsize=64)
+def _tuple_class(name, fields):
+    return namedtuple(name, fields, rename=True)
 
 
 def _array(kind, members, data, variable):
