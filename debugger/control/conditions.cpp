@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "debugger/control/brief_evaluation.h"
 #include "debugger/control/control.h"
 
 namespace cudasim::debugger {
@@ -235,9 +236,10 @@ std::shared_ptr<const Condition> Conditions::in(const std::shared_ptr<const jit:
 }
 
 ConditionResult evaluate_condition(Evaluator* evaluator, execution::StoppedLaunch& launch,
-                                   execution::ThreadRef thread, const std::string& expression) {
+                                   execution::ThreadRef thread, const std::string& expression,
+                                   std::uint32_t frame) {
     if (evaluator == nullptr) return {false, false, "this program has nobody to evaluate expressions"};
-    Evaluation value = evaluator->evaluate(launch, thread, 0, expression);
+    Evaluation value = evaluator->evaluate(launch, thread, frame, expression);
     if (!value.ok) return {false, false, std::move(value.text)};
     if (!value.truth_doubt.empty()) return {false, false, std::move(value.truth_doubt)};
     return {true, value.truth, {}};
@@ -275,6 +277,7 @@ bool Control::compile_condition(Armed& armed, const std::vector<const KernelCode
 ConditionResult Control::result_of(const Condition* condition, const std::string& text,
                                    ThreadRef thread) const {
     const jit::BlockContext* block = launch_->context(thread.block);
+    const BriefEvaluations brief(session_.pause_is_wanted());
     if (condition != nullptr && block != nullptr) {
         switch (condition->test(*block, thread.thread)) {
             case Condition::Answer::no:

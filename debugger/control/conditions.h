@@ -106,8 +106,9 @@ struct ConditionResult {
     std::string text;
 };
 
-/// Asks the evaluator, which may be null. On the launching thread.
+/// Asks the evaluator, which may be null. On the launching thread. @param frame of the thread's location
 [[nodiscard]] ConditionResult evaluate_condition(Evaluator* evaluator, execution::StoppedLaunch& launch,
-                                                 execution::ThreadRef thread, const std::string& expression);
+                                                 execution::ThreadRef thread, const std::string& expression,
+                                                 std::uint32_t frame = 0);
 
 }  // namespace cudasim::debugger

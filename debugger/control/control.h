@@ -151,12 +151,13 @@ class Control final : public execution::StopHandler {
     void arm_watches(execution::StoppedLaunch& launch);
     [[nodiscard]] std::shared_ptr<const Condition> watch_condition(const std::string& text) const;
     [[nodiscard]] Watched* watched(std::uint64_t id);
-    [[nodiscard]] bool condition_holds(const Watched& watched, execution::ThreadRef thread,
+    [[nodiscard]] std::uint32_t frame_of(const execution::WatchHit& hit) const;
+    [[nodiscard]] bool condition_holds(const Watched& watched, const execution::WatchHit& hit,
                                        StopNotice& notice);
     [[nodiscard]] WatchReport report_of(const Watchpoint& watchpoint, const execution::WatchHit& hit) const;
     [[nodiscard]] bool would_stop_for_watch(StopNotice& notice);
     void forget_watches_of_frames();
-    [[nodiscard]] bool counts(const Watched& watched, execution::ThreadRef thread, StopNotice& notice);
+    [[nodiscard]] bool counts(const Watched& watched, const execution::WatchHit& hit, StopNotice& notice);
     [[nodiscard]] bool any_watch_hit(StopNotice& notice);
     void forget_watches();
 

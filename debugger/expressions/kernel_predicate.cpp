@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "debugger/control/brief_evaluation.h"
 #include "simulator/findings/finding.h"
 #include "simulator/jit/hooks.h"
 #include "simulator/jit/standard_instrumentations.h"
@@ -96,7 +97,8 @@ struct Hooks {
     }
     static void yield(ThreadContext* context, std::uint32_t) {
         const auto& evaluation = *static_cast<const Evaluation*>(context);
-        if (interruptions.load(std::memory_order_relaxed) != evaluation.interruptions_before)
+        if (evaluations_are_brief ||
+            interruptions.load(std::memory_order_relaxed) != evaluation.interruptions_before)
             give_up(context, {.what = Failure::What::interrupted});
     }
     static void sleep(ThreadContext* context, std::uint32_t) { refuse(context); }

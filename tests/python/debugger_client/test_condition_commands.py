@@ -67,19 +67,19 @@ def shows(folder, *commands):
 
 def test_a_break_with_an_unknown_name_is_not_set(folder):
     shown = shows(
-        folder, "break 26 thread 0", "run", "break 27 if nosuch > 3", "info breakpoints", "continue"
+        folder, "break 28 thread 0", "run", "break 29 if nosuch > 3", "info breakpoints", "continue"
     )
     assert (
         "No breakpoint is set: the condition 'nosuch > 3' cannot be used: there is no variable 'nosuch' here"
         in shown
     )
-    assert "spread.py:27" not in shown.partition("info locals")[2] and "sum 28" in shown
+    assert "spread.py:29" not in shown.partition("info locals")[2] and "sum 28" in shown
 
 
 def test_a_changed_condition_that_means_nothing_leaves_the_old_one(folder):
     shown = shows(
         folder,
-        "break 27 if i == 2",
+        "break 28 if i == 2",
         "run",
         "condition 1 i > nosuch",
         "condition 1 i +",
@@ -91,20 +91,20 @@ def test_a_changed_condition_that_means_nothing_leaves_the_old_one(folder):
     assert "Breakpoint 1 stays as it was: the condition 'i > nosuch' cannot be used" in shown
     assert "Breakpoint 1 stays as it was: the condition 'i +' cannot be used: SyntaxError" in shown
     assert "i == 2" in shown.partition("SyntaxError")[2]
-    assert "spread block(0,0,0) thread(5,0,0) at spread.py:27" in shown and "$1 = 25" in shown
+    assert "spread block(0,0,0) thread(5,0,0) at spread.py:28" in shown and "$1 = 25" in shown
 
 
 def test_watches_and_searches_know_the_names_around(folder):
     shown = shows(
         folder,
-        "break 26 thread 0",
+        "break 28 thread 0",
         "run",
-        "thread find half(threadIdx.x) + LIMIT == 7",
+        "thread find half(total) + LIMIT == 5",
         "watch x[3] if nosuch",
         "watch x[3] if half(i) == 1 and i < LIMIT",
         "continue",
     )
-    assert "block(0,0,0): thread 4..5 (2 of 8)" in shown
+    assert "block(0,0,0): thread 0 (1 of 8)" in shown
     assert (
         "Cannot watch x[3]: the condition 'nosuch' cannot be used: there is no variable 'nosuch' here"
         in shown
@@ -117,7 +117,7 @@ def stopped(folder):
     session = Terminal([sys.executable, "-m", "cudasim", "debug", "-q", "spread.py"], folder, 60,
                        PYTHONPATH=os.environ.get("PYTHONPATH"))  # fmt: skip
     session.expect(PROMPT)
-    session.ask("break 27 thread 3", PROMPT)
+    session.ask("break 28 thread 3", PROMPT)
     session.ask("run", PROMPT)
     yield session
     session.close()

@@ -198,3 +198,40 @@ def test_a_condition_changes_nothing(tmp_path):
         assert client.wait("here")["cudasim"]["thread"] == [5, 0, 0]
         assert client.value("takes(array, i)") == "6" and client.value("array[5]") == "5"
         assert client.go_to_end().split() == [str(10 * value) for value in np.arange(8) + 1]
+
+
+CLOSURES = """
+    import numpy as np
+    from numba import cuda
+
+    def make(offset):
+        @cuda.jit(device=True)
+        def shifted(value):
+            return value + offset  # inner
+
+        @cuda.jit
+        def kernel(x):
+            i = cuda.grid(1)
+            x[i] = shifted(i) * offset  # here
+
+        return kernel
+
+    kernels = [make(offset) for offset in (2, 3, 4, 5, 6)]
+    x = np.zeros(8)
+    for kernel in kernels:
+        kernel[1, 8](x)
+    print(*x)
+"""
+
+
+def test_of_several_closures_it_is_that_of_the_launched_kernel(tmp_path):
+    with debugging(tmp_path, CLOSURES) as client:
+        client.break_at(
+            "here", condition="shifted(i) == 7", logMessage="outer {offset} {i} {offset * 100 + shifted(i)}"
+        )
+        client.run()
+        client.end()
+    shown = [m["body"]["output"].split() for m in client.seen if m.get("event") == "output"]
+    assert [one[1:] for one in shown if one[0] == "outer"] == [
+        [str(offset), str(7 - offset), str(offset * 100 + 7)] for offset in (2, 3, 4, 5, 6)
+    ]

@@ -73,7 +73,9 @@ class Breakpoint:
     @property
     def is_refused(self) -> bool:
         """Whether the program says that its condition means nothing where it lies."""
-        return bool(self.condition) and self.problem.startswith(f"the condition '{self.condition}' cannot be used")
+        return bool(self.condition) and self.problem.startswith(
+            f"the condition '{self.condition}' cannot be used"
+        )
 
     @property
     def key(self) -> str:

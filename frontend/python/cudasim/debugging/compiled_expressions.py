@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import re
 import warnings
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ import numpy as np
 
 from cudasim import _native
 from cudasim.compile.compiler import compile_device_function, compile_kernel
+from cudasim.compile.kernel_source import parse
 from cudasim.debugging.expression_functions import (
     RESULT,
     NotCompiled,
@@ -56,23 +58,16 @@ class CompiledExpressions:
     def __init__(self) -> None:
         self._kept: dict[Any, tuple[_Compiled | NotCompiled, Any]] = {}
 
-    def value(
-        self,
-        launch: _native.StoppedLaunch,
-        thread: Thread,
-        frame: int,
-        expression: str,
-        wanted: set[str],
-    ) -> Any:
+    def value(self, launch: _native.StoppedLaunch, thread: Thread, frame: int, expression: str) -> Any:
         """The value in a frame of a thread, a NumPy scalar.
 
-        :param wanted: the names of the expression
         :raises NotCompiled: where Python has to evaluate it
         :raises Exception: what the kernel would raise
         """
         places = stops.location(launch, thread)
         if frame >= len(places):
             raise NotCompiled("the thread is in no function")
+        wanted = _names_in(expression.strip())
         found = {
             variable["name"]: variable
             for variable in launch.variables(thread)
@@ -99,6 +94,11 @@ class CompiledExpressions:
         return compiled.value(launch, thread, [found[name]["value"] for name, _, _ in variables])
 
 
+@functools.lru_cache(maxsize=256)
+def _names_in(text):
+    return {node.id for node in ast.walk(parse(f"({text}\n)")) if isinstance(node, ast.Name)}
+
+
 class _Compiled:
     def __init__(self, kernel: _native.ExpressionKernel, dtype: np.dtype) -> None:
         self._kernel, self._dtype = kernel, dtype
@@ -120,7 +120,7 @@ def _as_exception(reason):
     if found is None or not (isinstance(kind, type) and issubclass(kind, Exception)):
         return EvaluationError(reason)
     if kind is ZeroDivisionError:
-        return kind(found[2] or "division by zero")
+        return kind("division by zero")
     return kind(found[2] or "")
 
 

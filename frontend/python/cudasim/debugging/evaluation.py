@@ -53,7 +53,7 @@ class Evaluator:
         """The value's text and type, whether it counts as true, and why that cannot be said ("" where it can)."""
         code = compile(expression.strip(), "<debugger>", "eval")
         try:
-            value = self._compiled.value(launch, thread, frame, expression, set(_names_in(code)))
+            value = self._compiled.value(launch, thread, frame, expression)
         except NotCompiled:
             names = _namespace(launch, thread, frame, code)[0]
             with _unassigned_names_told(launch, thread, frame):

@@ -19,6 +19,7 @@ import numpy as np
 from cudasim.compile.intrinsics import Intrinsic
 from cudasim.compile.kernel_source import KernelSource, give_source, parse
 from cudasim.launch.dispatcher import CUDADispatcher
+from cudasim.type_system.container_types import named_tuple_class, named_tuple_name, tuple_name
 from cudasim.types import Type, from_compiler
 
 if TYPE_CHECKING:
@@ -131,14 +132,25 @@ def type_of(description: str) -> Type:
     :param description: of the type, in JSON (simulator/jit/debug_types.h)
     :raises NotCompiled: where it has no name
     """
-    kind = json.loads(description)
+    return from_compiler(_compiler_name(json.loads(description)))
+
+
+def _compiler_name(kind):
     if kind["kind"] == "pointer":  # a record is known by where it lies
         kind = kind["to"]
     if kind["kind"] == "bool":
-        return from_compiler("boolean")
-    if not kind.get("name"):
+        return "boolean"
+    name = kind.get("name")
+    if not name:
         raise NotCompiled("a variable's type has no name")
-    return from_compiler(kind["name"])
+    if kind["kind"] != "struct":
+        return name
+    class_name, fields = name.partition("(")[0], tuple(member[0] for member in kind.get("members", ()))
+    if class_name in ("Tuple", "UniTuple"):
+        return tuple_name([_compiler_name(member[2]) for member in kind["members"]])
+    if named_tuple_class(class_name, fields):
+        return named_tuple_name(class_name, fields, [_compiler_name(member[2]) for member in kind["members"]])
+    return name
 
 
 # -- side effects -----------------------------------------------------------------------------------------

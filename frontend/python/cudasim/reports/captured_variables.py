@@ -118,14 +118,14 @@ def _decoded_struct(kind, data, variable):
         return range(values["start"], values["stop"], values["step"])
     if "present" in values:
         return tuple(values.values())[1] if values["present"] else None
-    if kind["name"].startswith("namedtuple("):
-        class_name = kind["name"].removeprefix("namedtuple(").partition(";")[0]
-        return _tuple_class(class_name, tuple(values))(*values.values())
+    class_name = kind["name"].partition("(")[0]
+    if class_name not in ("Tuple", "UniTuple") and class_name.isidentifier():
+        return _named_tuple(class_name, tuple(values))(*values.values())
     return tuple(values.values())
 
 
 @lru_cache(maxsize=64)
-def _tuple_class(name, fields):
+def _named_tuple(name, fields):
     return namedtuple(name, fields, rename=True)
 
 
