@@ -1,5 +1,5 @@
-// While the user waits for a launch to stop, conditions are evaluated briefly: one that may not come to an end
-// has been interrupted just before, and would not come to an end again.
+// While the user waits for a launch to stop, conditions are evaluated briefly: one that may not come to an
+// end has been interrupted just before, and would not come to an end again.
 #pragma once
 
 namespace cudasim::debugger {

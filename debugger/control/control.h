@@ -98,8 +98,8 @@ class Control final : public execution::StopHandler {
     [[nodiscard]] std::string start_writes(const std::string& data_id);
     /// Why a watch cannot have the condition; empty: it can.
     [[nodiscard]] std::string refusal_of_watch(const std::string& condition) const;
-    /// What an expression that the kernel's language refuses comes to in the focus, where the condition is for
-    /// its function: what is wrong, if that is the expression itself and no value.
+    /// What an expression that the kernel's language refuses comes to in the focus, where the condition is
+    /// for its function: what is wrong, if that is the expression itself and no value.
     [[nodiscard]] std::string contradiction_of(const Condition& condition,
                                                const std::string& expression) const;
 

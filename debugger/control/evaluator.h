@@ -31,8 +31,8 @@ class Evaluator {
                               std::uint32_t frame, const std::string& target, const std::string& value) = 0;
     /// Where the host program launches, innermost first.
     virtual std::vector<findings::SourceLocation> host_frames() = 0;
-    /// Ends the evaluation that runs, where one does, as soon as that is possible. Any host thread calls it; it
-    /// does not wait.
+    /// Ends the evaluation that runs, where one does, as soon as that is possible. Any host thread calls it;
+    /// it does not wait.
     virtual void interrupt() {}
 };
 

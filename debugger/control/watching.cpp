@@ -106,8 +106,8 @@ bool Control::wants_hits(const jit::BlockContext& /*block*/, std::uint32_t /*thr
     return false;
 }
 
-/// Of the function that has made the access. The last statement before may be one of an inlined function whose
-/// result was stored.
+/// Of the function that has made the access. The last statement before may be one of an inlined function
+/// whose result was stored.
 std::uint32_t Control::frame_of(const WatchHit& hit) const {
     if (hit.site == ~std::uint32_t{0}) return 0;
     const findings::CallChain place = findings::without_own_code(launch_->launch().location(hit.site));

@@ -1,5 +1,5 @@
-// Adapter's requests that the client takes back. One that no launch has taken yet fails. An expression that is
-// being evaluated is interrupted.
+// Adapter's requests that the client takes back. One that no launch has taken yet fails. An expression that
+// is being evaluated is interrupted.
 #include <chrono>
 
 #include "debugger/dap/adapter.h"

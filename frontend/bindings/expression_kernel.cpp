@@ -1,4 +1,4 @@
-// Expressions of the debugger that Python has made kernels of (cudasim.debugging.compiled_expressions), for Python.
+// Expressions of the debugger that Python has made kernels of, for Python: debugging/compiled_expressions.py.
 #include <pybind11/stl.h>
 
 #include <array>

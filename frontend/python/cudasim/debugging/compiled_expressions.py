@@ -34,7 +34,7 @@ from cudasim.debugging.expression_functions import (
 )
 from cudasim.debugging.names_around import values_around
 from cudasim.launch import stops
-from cudasim.types import dtype_of, from_compiler, name_of
+from cudasim.types import dtype_of
 
 if TYPE_CHECKING:
     from typing import Any
@@ -146,9 +146,8 @@ def _compile(text, variables, around):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they are about kernels
         shape = compile_device_function(function_of([f"return ({text}", ")"], names, around), kinds, abi="c")
-        result = from_compiler(f"array({name_of(shape.result_type)}, 1d, C)")
         function = function_of([f"{RESULT}[0] = ({text}", ")"], [RESULT, *names], around)
-        kernel = compile_kernel(function, [result, *kinds], fma=False, without_debuggers=True)
+        kernel = compile_kernel(function, [shape.result_type[::1], *kinds], fma=False, without_debuggers=True)
     refuse_side_effects(kernel)
     dtype = dtype_of(shape.result_type)
     if dtype.kind not in "biufc":

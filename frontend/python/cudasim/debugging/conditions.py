@@ -28,7 +28,7 @@ from cudasim.debugging.expression_functions import (
 )
 from cudasim.debugging.names_around import values_around
 from cudasim.findings import SourceLocation
-from cudasim.types import from_compiler
+from cudasim.types import uint8
 
 if TYPE_CHECKING:
     from cudasim import _native
@@ -72,15 +72,13 @@ class ConditionCompiler:
         kinds = [type_of(kind) for _, kind in variables]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # they are about kernels
-            kernel = compile_kernel(
-                function, [from_compiler("array(uint8, 1d, C)"), *kinds], fma=False, without_debuggers=True
-            )
+            kernel = compile_kernel(function, [uint8[::1], *kinds], fma=False, without_debuggers=True)
         refuse_side_effects(kernel)
         return kernel.image, kernel.kernel_name, asks_for_thread(value, around)
 
 
 def _around(place, names):
-    return {} if place is None else values_around(SourceLocation(*place, 0), names)
+    return {} if place is None else values_around(SourceLocation(place[0], place[1], place[2], 0), names)
 
 
 def _outer_names(table):

@@ -191,4 +191,4 @@ def _origin(name, values):
 
 def _is_own_array(origin, values):
     found = re.match(r"call (%\d+)\(", origin)
-    return bool(found) and "Function(cuda.local.array)" in values.get(found[1], "")
+    return found is not None and "Function(cuda.local.array)" in values.get(found[1], "")

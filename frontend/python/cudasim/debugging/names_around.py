@@ -76,7 +76,7 @@ def _function_at(place):
 
     Of several closures of one function that of the kernel that is being launched.
     """
-    found: list[types.FunctionType] = []
+    found: list[Any] = []
     for dispatcher in dispatchers():
         function = dispatcher.py_func
         code = getattr(function, "__code__", None)
@@ -104,7 +104,7 @@ def _launched_functions():
         frame = frame.f_back
     if frame is None:  # a stream has put the launch off
         return []
-    found = [frame.f_locals["self"].dispatcher.py_func]
+    found: list[Any] = [frame.f_locals["self"].dispatcher.py_func]
     for function in found:  # which grows
         named = {name: function.__globals__.get(name) for name in function.__code__.co_names}
         for value in {**named, **_closure(function)}.values():
