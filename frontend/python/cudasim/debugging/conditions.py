@@ -72,7 +72,14 @@ class ConditionCompiler:
         kinds = [type_of(kind) for _, kind in variables]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # they are about kernels
-            kernel = compile_kernel(function, [uint8[::1], *kinds], fma=False, without_debuggers=True)
+            try:
+                kernel = compile_kernel(function, [uint8[::1], *kinds], fma=False, without_debuggers=True)
+            except Exception as refusal:
+                if not hasattr(refusal, "reason"):
+                    raise
+                raise TypeError(
+                    " ".join(str(refusal.reason).split())
+                ) from None  # without the function's text
         refuse_side_effects(kernel)
         return kernel.image, kernel.kernel_name, asks_for_thread(value, around)
 
