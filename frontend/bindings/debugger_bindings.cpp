@@ -80,7 +80,9 @@ class PythonEvaluator final : public debugger::Evaluator {
         }
         ~Running() {
             evaluator_.running_.store(0);
-            PyThreadState_SetAsyncExc(evaluator_.thread_, nullptr);  // it is not for the user's program
+            if (evaluator_.interrupted_.load() ==
+                evaluator_.evaluations_)  // it is not for the user's program
+                PyThreadState_SetAsyncExc(evaluator_.thread_, nullptr);
         }
         Running(const Running&) = delete;
         Running& operator=(const Running&) = delete;

@@ -34,6 +34,7 @@ from cudasim.debugging.expression_functions import (
 )
 from cudasim.debugging.names_around import values_around
 from cudasim.launch import stops
+from cudasim.launch.tracing import lines_are_watched
 from cudasim.types import dtype_of
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ class CompiledExpressions:
         :raises NotCompiled: where Python has to evaluate it
         :raises Exception: what the kernel would raise
         """
+        if lines_are_watched():
+            raise NotCompiled("a debugger of Python's traces the host thread, and would trace the compiler")
         places = stops.location(launch, thread)
         if frame >= len(places):
             raise NotCompiled("the thread is in no function")
