@@ -170,6 +170,14 @@ std::optional<Breakpoint> Breakpoints::refuse(std::int64_t id, const std::string
     return *breakpoint;
 }
 
+std::vector<Breakpoint> Breakpoints::renewed(std::vector<Breakpoint> breakpoints) const {
+    const std::lock_guard lock(mutex_);
+    for (Breakpoint& each : breakpoints)
+        if (const auto found = std::ranges::find(all_, each.id, &Breakpoint::id); found != all_.end())
+            each = *found;
+    return breakpoints;
+}
+
 void Breakpoints::remove(std::int64_t id) {
     const std::lock_guard lock(mutex_);
     std::erase_if(all_, [&](const Breakpoint& each) { return each.id == id; });

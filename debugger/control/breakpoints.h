@@ -80,6 +80,8 @@ class Breakpoints {
     /// Its condition means nothing where it lies. @return the breakpoint; nothing where it is gone
     std::optional<Breakpoint> refuse(std::int64_t id, const std::string& why);
     void remove(std::int64_t id);
+    /// As they are now; those that are gone as they were.
+    [[nodiscard]] std::vector<Breakpoint> renewed(std::vector<Breakpoint> breakpoints) const;
 
   private:
     static constexpr std::size_t most_known_kernels = 256;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "debugger/control/brief_evaluation.h"
 #include "debugger/control/control.h"
 
 namespace cudasim::debugger {
@@ -27,6 +28,36 @@ std::optional<VariablePlace> place_of(const jit::CapturedVariable& variable, con
         if (part.source != jit::PartSource::record) return std::nullopt;
     return VariablePlace{variable.name, stops.types[variable.type], variable.bytes,
                          variable.parts.front().value, variable.parts.back().value};
+}
+
+/// A statement of the function, whose variables are those of the frame.
+findings::SourceLocation place_of(std::uint32_t frame, const jit::CompiledKernel& kernel) {
+    for (const jit::StopPlace& place : kernel.stops.places)
+        if (!place.frames.empty() && place.frames.front() == frame && place.site < kernel.sites.size() &&
+            !kernel.sites[place.site].empty())
+            return kernel.sites[place.site].front();
+    return kernel.head;
+}
+
+std::string text_of(const findings::SourceLocation& place) {
+    return place.function + " (" + place.file.substr(place.file.find_last_of('/') + 1) + ":" +
+           std::to_string(place.line) + ")";
+}
+
+/// What a name stands for in a function: the variable's types.
+struct NameInFunction {
+    bool is_variable = false;
+    std::vector<VariablePlace> types;
+};
+
+NameInFunction find_name(const std::string& name, std::uint32_t frame, const jit::Stops& stops) {
+    NameInFunction found;
+    for (const jit::CapturedVariable& variable : stops.frames[frame]) {
+        if (variable.name != name) continue;
+        found.is_variable = true;
+        if (auto place = place_of(variable, stops)) found.types.push_back(std::move(*place));
+    }
+    return found;
 }
 
 /// One of the values of each list, in every combination; nothing where there are too many.
@@ -134,6 +165,11 @@ Condition::Place Condition::at_site(const jit::Stops& stops, std::uint32_t site)
     return found;
 }
 
+bool Condition::is_for(const jit::BlockContext& block, std::uint32_t thread) const noexcept {
+    const Place* place = place_at(block.thread_stops[thread].innermost);
+    return place != nullptr && place->function != nullptr;
+}
+
 bool Condition::is_compiled() const {
     return !functions_.empty() &&
            std::ranges::none_of(functions_, [](const auto& each) { return each.second.variants.empty(); });
@@ -142,7 +178,7 @@ bool Condition::is_compiled() const {
 std::shared_ptr<const Condition> Conditions::in(const std::shared_ptr<const jit::CompiledKernel>& kernel,
                                                 const std::string& expression,
                                                 std::span<const std::uint32_t> sites,
-                                                ExpressionCompiler& compiler) {
+                                                ExpressionCompiler& compiler, std::size_t most_functions) {
     const jit::Stops& stops = kernel->stops;
     std::vector<std::uint32_t> frames;
     for (const jit::StopPlace& place : stops.places)
@@ -158,37 +194,33 @@ std::shared_ptr<const Condition> Conditions::in(const std::shared_ptr<const jit:
             return kept->second.condition;
     }
     auto condition = std::make_shared<Condition>();
-    const ExpressionNames named = compiler.names(expression);
-    if (!named.error.empty()) {
-        condition->refusal_ = named.error;
-        condition->is_expression_ = false;
-        return condition;
-    }
     std::string unknown;
     std::size_t functions_with_all = 0;
     for (const std::uint32_t frame : frames) {
+        const findings::SourceLocation place = place_of(frame, *kernel);
+        const ExpressionNames named = compiler.names(expression, place);
+        if (!named.error.empty()) {
+            condition->refusal_ = named.error;
+            condition->is_expression_ = false;
+            return condition;
+        }
         Condition::InFunction& function = condition->functions_[frame];
         std::vector<std::vector<VariablePlace>> wanted;
         bool has_all = true;
         for (const ExpressionNames::Name& name : named.names) {
-            std::vector<VariablePlace> types;
-            bool is_variable = false;
-            for (const jit::CapturedVariable& variable : stops.frames[frame]) {
-                if (variable.name != name.text) continue;
-                is_variable = true;
-                if (auto place = place_of(variable, stops)) types.push_back(std::move(*place));
-            }
+            auto [is_variable, types] = find_name(name.text, frame, stops);
             for (const VariablePlace& type : types) function.flags.emplace_back(type.name, type.assigned);
             if (!types.empty()) wanted.push_back(std::move(types));
             if (is_variable || name.known) continue;
-            unknown = name.text;
+            if (unknown.empty())
+                unknown = "there is no variable '" + name.text + "' here, in " + text_of(place);
             has_all = false;
         }
         if (!has_all) continue;
         ++functions_with_all;
+        if (frames.size() > most_functions) continue;
         for (const std::vector<VariablePlace>& variables : combinations(wanted)) {
-            std::string why;
-            auto predicate = compiler.compile(expression, variables, why);
+            auto predicate = compiler.compile(expression, variables, place, condition->doubt_);
             if (!predicate) {
                 function.variants.clear();
                 break;
@@ -199,7 +231,8 @@ std::shared_ptr<const Condition> Conditions::in(const std::shared_ptr<const jit:
         }
     }
     if (!frames.empty() && functions_with_all == 0)
-        condition->refusal_ = "there is no variable '" + unknown + "' here";
+        condition->refusal_ =
+            unknown + ", and nothing around it has that name: write one that `info locals` lists";
     condition->by_place_.resize(stops.places.size());
     for (std::size_t place = 0; place < stops.places.size(); ++place) {
         if (stops.places[place].frames.empty()) continue;
@@ -214,9 +247,10 @@ std::shared_ptr<const Condition> Conditions::in(const std::shared_ptr<const jit:
 }
 
 ConditionResult evaluate_condition(Evaluator* evaluator, execution::StoppedLaunch& launch,
-                                   execution::ThreadRef thread, const std::string& expression) {
+                                   execution::ThreadRef thread, const std::string& expression,
+                                   std::uint32_t frame) {
     if (evaluator == nullptr) return {false, false, "this program has nobody to evaluate expressions"};
-    Evaluation value = evaluator->evaluate(launch, thread, 0, expression);
+    Evaluation value = evaluator->evaluate(launch, thread, frame, expression);
     if (!value.ok) return {false, false, std::move(value.text)};
     if (!value.truth_doubt.empty()) return {false, false, std::move(value.truth_doubt)};
     return {true, value.truth, {}};
@@ -250,22 +284,35 @@ bool Control::compile_condition(Armed& armed, const std::vector<const KernelCode
     return false;
 }
 
-ConditionResult Control::condition_of(const Armed& armed, ThreadRef thread) const {
+/// @param condition may be null: nobody compiles it
+ConditionResult Control::result_of(const Condition* condition, const std::string& text,
+                                   ThreadRef thread) const {
     const jit::BlockContext* block = launch_->context(thread.block);
-    if (armed.condition && block != nullptr) {
-        switch (armed.condition->test(*block, thread.thread)) {
+    const BriefEvaluations brief(session_.pause_is_wanted());
+    if (condition != nullptr && block != nullptr) {
+        switch (condition->test(*block, thread.thread)) {
             case Condition::Answer::no:
                 return {true, false, {}};
             case Condition::Answer::yes:
                 return {true, true, {}};
             case Condition::Answer::fails:
-                return {false, false, armed.condition->failure(*block, thread.thread)};
+                return {false, false, condition->failure(*block, thread.thread)};
             case Condition::Answer::ask:
                 break;
         }
     }
-    return evaluate_condition(session_.evaluator_for(*launch_), *launch_, thread,
-                              armed.breakpoint.request.condition);
+    return evaluate_condition(session_.evaluator_for(*launch_), *launch_, thread, text);
+}
+
+std::string Control::contradiction_of(const Condition& condition, const std::string& expression) const {
+    const jit::BlockContext* block = launch_->context(focus_.block);
+    if (block == nullptr || !condition.is_for(*block, focus_.thread)) return {};
+    const ConditionResult result =
+        evaluate_condition(session_.evaluator_for(*launch_), *launch_, focus_, expression);
+    const bool is_of_expression = result.text.starts_with("AttributeError") ||
+                                  result.text.starts_with("TypeError") ||
+                                  result.text.starts_with("The truth value");
+    return !result.ok && is_of_expression ? condition.doubt() + " (Python says: " + result.text + ")" : "";
 }
 
 }  // namespace cudasim::debugger

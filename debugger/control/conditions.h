@@ -64,6 +64,11 @@ class Condition {
     [[nodiscard]] bool is_expression() const { return is_expression_; }
     /// Whether a predicate decides at every place.
     [[nodiscard]] bool is_compiled() const;
+    /// What the kernel's language has against it, although it may mean something to the evaluator. May be
+    /// empty.
+    [[nodiscard]] const std::string& doubt() const { return doubt_; }
+    /// Whether the thread is in a function for which it was made.
+    [[nodiscard]] bool is_for(const jit::BlockContext& block, std::uint32_t thread) const noexcept;
 
   private:
     friend class Conditions;
@@ -83,17 +88,20 @@ class Condition {
 
     std::vector<Place> by_place_;  ///< by FrameRecord::place
     std::map<std::uint32_t, InFunction> functions_;
-    std::string refusal_;
+    std::string refusal_, doubt_;
     bool is_expression_ = true;
 };
 
 /// Of a session: what has been compiled for its kernels.
 class Conditions {
   public:
-    /// On the launching thread. @param sites where the breakpoint lies in the kernel
+    static constexpr std::size_t all_functions = ~std::size_t{0};
+    /// Any host thread calls it. @param sites where the breakpoint lies in the kernel
+    /// @param most_functions nothing is compiled where the sites are in more functions
     [[nodiscard]] std::shared_ptr<const Condition> in(
         const std::shared_ptr<const jit::CompiledKernel>& kernel, const std::string& expression,
-        std::span<const std::uint32_t> sites, ExpressionCompiler& compiler);
+        std::span<const std::uint32_t> sites, ExpressionCompiler& compiler,
+        std::size_t most_functions = all_functions);
 
   private:
     static constexpr std::size_t most_kept = 128;
@@ -113,8 +121,9 @@ struct ConditionResult {
     std::string text;
 };
 
-/// Asks the evaluator, which may be null. On the launching thread.
+/// Asks the evaluator, which may be null. On the launching thread. @param frame of the thread's location
 [[nodiscard]] ConditionResult evaluate_condition(Evaluator* evaluator, execution::StoppedLaunch& launch,
-                                                 execution::ThreadRef thread, const std::string& expression);
+                                                 execution::ThreadRef thread, const std::string& expression,
+                                                 std::uint32_t frame = 0);
 
 }  // namespace cudasim::debugger

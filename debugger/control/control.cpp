@@ -157,7 +157,7 @@ bool Control::matches(const Armed& armed, ThreadRef thread) const {
 bool Control::condition_holds(Armed& armed, ThreadRef thread, StopNotice& notice) {
     Breakpoint& breakpoint = armed.breakpoint;
     if (breakpoint.request.condition.empty()) return true;
-    const ConditionResult result = condition_of(armed, thread);
+    const ConditionResult result = result_of(armed.condition.get(), breakpoint.request.condition, thread);
     if (result.ok) return result.holds;
     breakpoint.failure_told = true;
     if (!session_.breakpoints.tell_failure(breakpoint.id)) return false;

@@ -97,6 +97,12 @@ class Control final : public execution::StopHandler {
     /// The launch runs again from its beginning up to where it stands, and the stop that follows says who
     /// wrote there. @param data_id of memory (Watchpoints::name())
     [[nodiscard]] std::string start_writes(const std::string& data_id);
+    /// Why a watch cannot have the condition; empty: it can.
+    [[nodiscard]] std::string refusal_of_watch(const std::string& condition) const;
+    /// What an expression that the kernel's language refuses comes to in the focus, where the condition is
+    /// for its function: what is wrong, if that is the expression itself and no value.
+    [[nodiscard]] std::string contradiction_of(const Condition& condition,
+                                               const std::string& expression) const;
 
   private:
     /// A breakpoint in this kernel.
@@ -112,6 +118,7 @@ class Control final : public execution::StopHandler {
     struct Watched {
         Watchpoint watchpoint;
         LinearRanges threads, blocks;
+        std::shared_ptr<const Condition> condition;  ///< null: as of Armed
     };
     enum class Outcome : std::uint8_t { stopped, waits, over };
 
@@ -124,7 +131,8 @@ class Control final : public execution::StopHandler {
     [[nodiscard]] std::vector<const KernelCode::Line*> places_of(const Breakpoint& breakpoint) const;
     [[nodiscard]] bool compile_condition(Armed& armed, const std::vector<const KernelCode::Line*>& places);
     [[nodiscard]] bool matches(const Armed& armed, execution::ThreadRef thread) const;
-    [[nodiscard]] ConditionResult condition_of(const Armed& armed, execution::ThreadRef thread) const;
+    [[nodiscard]] ConditionResult result_of(const Condition* condition, const std::string& text,
+                                            execution::ThreadRef thread) const;
     [[nodiscard]] bool condition_holds(Armed& armed, execution::ThreadRef thread, StopNotice& notice);
     [[nodiscard]] bool hit(Armed& armed, execution::ThreadRef thread, StopNotice& notice);
     [[nodiscard]] bool any_hit(execution::ThreadRef thread, StopNotice& notice);
@@ -145,13 +153,15 @@ class Control final : public execution::StopHandler {
 
     // watching.cpp
     void arm_watches(execution::StoppedLaunch& launch);
+    [[nodiscard]] std::shared_ptr<const Condition> watch_condition(const std::string& text) const;
     [[nodiscard]] Watched* watched(std::uint64_t id);
-    [[nodiscard]] bool condition_holds(const Watched& watched, execution::ThreadRef thread,
+    [[nodiscard]] std::uint32_t frame_of(const execution::WatchHit& hit) const;
+    [[nodiscard]] bool condition_holds(const Watched& watched, const execution::WatchHit& hit,
                                        StopNotice& notice);
     [[nodiscard]] WatchReport report_of(const Watchpoint& watchpoint, const execution::WatchHit& hit) const;
     [[nodiscard]] bool would_stop_for_watch(StopNotice& notice);
     void forget_watches_of_frames();
-    [[nodiscard]] bool counts(const Watched& watched, execution::ThreadRef thread, StopNotice& notice);
+    [[nodiscard]] bool counts(const Watched& watched, const execution::WatchHit& hit, StopNotice& notice);
     [[nodiscard]] bool any_watch_hit(StopNotice& notice);
     void forget_watches();
 

@@ -14,8 +14,9 @@ struct Evaluation {
     bool ok = false;
     std::string text;  ///< of the value; what is wrong where it is not ok
     std::string type;
-    bool truth = false;       ///< whether the value counts as true
-    std::string truth_doubt;  ///< why that cannot be said; empty: it can
+    bool truth = false;        ///< whether the value counts as true
+    std::string truth_doubt;   ///< why that cannot be said; empty: it can
+    bool interrupted = false;  ///< not ok, because of Evaluator::interrupt()
 };
 
 /// Called on the launching thread while the launch is stopped.
@@ -30,6 +31,9 @@ class Evaluator {
                               std::uint32_t frame, const std::string& target, const std::string& value) = 0;
     /// Where the host program launches, innermost first.
     virtual std::vector<findings::SourceLocation> host_frames() = 0;
+    /// Ends the evaluation that runs, where one does, as soon as that is possible. Any host thread calls it;
+    /// it does not wait.
+    virtual void interrupt() {}
 };
 
 }  // namespace cudasim::debugger

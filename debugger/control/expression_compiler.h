@@ -1,8 +1,9 @@
 // Conditions as machine code. Front ends implement it: Python's is
 // frontend/bindings/condition_compiler.cpp.
 //
-//   text ─► names()    once for each breakpoint: which variables it names, and whether it is an expression
-//        └► compile()  for each function of a kernel that has such a breakpoint ─► Predicate
+//   text ─► names()    for each function of a kernel that has such a breakpoint: which names it has, and
+//        │             whether it is an expression
+//        └► compile()  for each of these functions ─► Predicate
 //                      which a thread that comes by calls on its own stack
 #pragma once
 
@@ -51,7 +52,7 @@ class Predicate {
 struct ExpressionNames {
     struct Name {
         std::string text;
-        bool known = false;  ///< means something also where there is no such variable
+        bool known = false;  ///< means something there also where no variable is called so
     };
     std::vector<Name> names;
     std::string error;  ///< why the text is no expression; empty: it is one
@@ -60,14 +61,16 @@ struct ExpressionNames {
 class ExpressionCompiler {
   public:
     virtual ~ExpressionCompiler() = default;
-    /// On the launching thread.
-    [[nodiscard]] virtual ExpressionNames names(const std::string& expression) = 0;
-    /// On the launching thread. @param variables those that the expression names, each name once
-    /// @return null where it has no form for that: then the Evaluator is asked for every thread; `why` says
-    /// why
+    /// Any host thread calls both. @param place of a statement of the function
+    [[nodiscard]] virtual ExpressionNames names(const std::string& expression,
+                                                const findings::SourceLocation& place) = 0;
+    /// @param variables those that the expression names, each name once
+    /// @param error what the kernel's language has against the expression; stays empty where it has nothing
+    /// @return null where it has no form for that: then the Evaluator is asked for every thread
     [[nodiscard]] virtual std::shared_ptr<const Predicate> compile(const std::string& expression,
                                                                    std::span<const VariablePlace> variables,
-                                                                   std::string& why) = 0;
+                                                                   const findings::SourceLocation& place,
+                                                                   std::string& error) = 0;
 };
 
 }  // namespace cudasim::debugger

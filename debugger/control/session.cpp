@@ -72,8 +72,48 @@ Evaluator* Session::evaluator_for(const execution::StoppedLaunch& launch) const 
 }
 
 ExpressionCompiler* Session::compiler_for(const execution::StoppedLaunch& launch) const {
-    if (is_cplusplus(launch) || evaluator.load() == nullptr) return own_compiler.load();
+    return compiler_for(is_cplusplus(launch));
+}
+
+ExpressionCompiler* Session::compiler_for(bool is_cplusplus) const {
+    if (is_cplusplus || evaluator.load() == nullptr) return own_compiler.load();
     return expression_compiler.load();
+}
+
+void Session::interrupt_evaluation() {
+    if (Evaluator* front_end = evaluator.load()) front_end->interrupt();
+}
+
+void Session::refuse_conditions(Control* stopped) {
+    for (const Breakpoint& breakpoint : breakpoints.snapshot()) {
+        const BreakpointRequest& request = breakpoint.request;
+        if (request.condition.empty() || breakpoint.refused || request.function == "*") continue;
+        for (const KernelWithCode& known : kernels_with_code()) {
+            const std::string refusal = refusal_of(breakpoint, known, stopped);
+            if (refusal.empty()) continue;
+            (void)breakpoints.refuse(breakpoint.id, refusal);
+            break;
+        }
+    }
+}
+
+/// Why the breakpoint cannot stop in a kernel; empty: it can, or it does not lie there.
+std::string Session::refusal_of(const Breakpoint& breakpoint, const KernelWithCode& known, Control* stopped) {
+    const auto& [kernel, code] = known;
+    const BreakpointRequest& request = breakpoint.request;
+    std::vector<std::uint32_t> sites;
+    if (!request.function.empty()) {
+        for (const KernelCode::Line* line : code->entries(request.function))
+            sites.insert(sites.end(), line->sites.begin(), line->sites.end());
+    } else if (const KernelCode::Line* line = code->line(request.file, request.line)) {
+        sites = line->sites;
+    }
+    ExpressionCompiler* compiler = compiler_for(kernel->is_cplusplus);
+    if (sites.empty() || compiler == nullptr) return {};
+    const auto condition = conditions.in(kernel, request.condition, sites, *compiler);
+    if (!condition->refusal().empty() || condition->doubt().empty()) return condition->refusal();
+    if (stopped == nullptr || stopped->launch().launch().kernel != kernel) return {};
+    return stopped->contradiction_of(*condition, request.condition);
 }
 
 void Session::keep_sources(const std::vector<image::SourceFile>& sources) {
@@ -108,6 +148,16 @@ std::vector<std::shared_ptr<const KernelCode>> Session::codes() const {
         if (known.second) found.push_back(known.second);
     for (const auto& [kernel, code] : source_codes_)
         if (code) found.push_back(code);
+    return found;
+}
+
+/// Of those that can stop.
+std::vector<Session::KernelWithCode> Session::kernels_with_code() const {
+    std::vector<KernelWithCode> found;
+    const std::lock_guard lock(mutex_);
+    for (const auto& [address, known] : codes_)
+        if (auto kernel = known.first.lock(); kernel && known.second)
+            found.emplace_back(std::move(kernel), known.second);
     return found;
 }
 

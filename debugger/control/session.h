@@ -113,6 +113,11 @@ class Session {
     /// By the kernel's language; null where there is none.
     [[nodiscard]] Evaluator* evaluator_for(const execution::StoppedLaunch& launch) const;
     [[nodiscard]] ExpressionCompiler* compiler_for(const execution::StoppedLaunch& launch) const;
+    /// Conditions of breakpoints that mean nothing in a kernel that is known are refused, if they were not
+    /// before. @param stopped the launch that is stopped, on its thread; null: none is
+    void refuse_conditions(Control* stopped);
+    /// The evaluation that runs ends, where one does.
+    void interrupt_evaluation();
 
     /// The same of a kernel that need not be compiled for stops.
     [[nodiscard]] std::shared_ptr<const KernelCode> source_code_of(const image::KernelImage& image,
@@ -132,7 +137,13 @@ class Session {
     [[nodiscard]] std::uint64_t next_launch_number() { return ++launches_; }
 
   private:
+    using KernelWithCode =
+        std::pair<std::shared_ptr<const jit::CompiledKernel>, std::shared_ptr<const KernelCode>>;
     [[nodiscard]] std::vector<std::shared_ptr<const KernelCode>> codes() const;
+    [[nodiscard]] std::vector<KernelWithCode> kernels_with_code() const;
+    [[nodiscard]] ExpressionCompiler* compiler_for(bool is_cplusplus) const;
+    [[nodiscard]] std::string refusal_of(const Breakpoint& breakpoint, const KernelWithCode& known,
+                                         Control* stopped);
 
     mutable std::mutex mutex_;
     std::vector<Control*> controls_;  ///< of launches that run

@@ -52,7 +52,11 @@ void Control::arm_watches(StoppedLaunch& launch) {
             session_.audience.watch_removed(watchpoint, "its memory is not there any more");
             continue;
         }
-        Watched watched{std::move(watchpoint), {}, {}};
+        Watched watched{std::move(watchpoint), {}, {}, nullptr};
+        watched.condition = known != watched_.end() && known->watchpoint.request.condition ==
+                                                           watched.watchpoint.request.condition
+                                ? known->condition
+                                : watch_condition(watched.watchpoint.request.condition);
         watched.threads = watched.watchpoint.request.threads.in(configuration().block);
         watched.blocks = watched.watchpoint.request.blocks.in(configuration().grid);
         now.push_back(std::move(watched));
@@ -62,6 +66,24 @@ void Control::arm_watches(StoppedLaunch& launch) {
                 now, [&](const Watched& kept) { return kept.watchpoint.id == each.watchpoint.id; }))
             launch.unwatch(static_cast<std::uint64_t>(each.watchpoint.id));
     watched_ = std::move(now);
+}
+
+/// Null: there is none, or nobody compiles it.
+std::shared_ptr<const Condition> Control::watch_condition(const std::string& text) const {
+    constexpr std::size_t most_functions = 16;
+    const auto& kernel = launch_->launch().kernel;
+    ExpressionCompiler* compiler = session_.compiler_for(*launch_);
+    if (text.empty() || compiler == nullptr || !kernel) return nullptr;
+    std::vector<std::uint32_t> sites;  // whoever comes to the memory
+    for (const jit::StopPlace& place : kernel->stops.places) sites.push_back(place.site);
+    return session_.conditions.in(kernel, text, sites, *compiler, most_functions);
+}
+
+std::string Control::refusal_of_watch(const std::string& condition) const {
+    const auto compiled = watch_condition(condition);
+    return compiled && !compiled->refusal().empty()
+               ? "the condition '" + condition + "' cannot be used: " + compiled->refusal()
+               : "";
 }
 
 Control::Watched* Control::watched(std::uint64_t id) {
@@ -84,12 +106,26 @@ bool Control::wants_hits(const jit::BlockContext& /*block*/, std::uint32_t /*thr
     return false;
 }
 
+/// Of the function that has made the access. The last statement before may be one of an inlined function
+/// whose result was stored.
+std::uint32_t Control::frame_of(const WatchHit& hit) const {
+    if (hit.site == ~std::uint32_t{0}) return 0;
+    const findings::CallChain place = findings::without_own_code(launch_->launch().location(hit.site));
+    const findings::CallChain here = launch_->location(hit.thread);
+    for (std::uint32_t frame = 0; !place.empty() && frame < here.size(); ++frame)
+        if (here[frame].function == place.front().function) return frame;
+    return 0;
+}
+
 /// Also where the condition cannot be evaluated, which is noted.
-bool Control::condition_holds(const Watched& watched, ThreadRef thread, StopNotice& notice) {
+bool Control::condition_holds(const Watched& watched, const WatchHit& hit, StopNotice& notice) {
     const Watchpoint& watchpoint = watched.watchpoint;
     if (watchpoint.request.condition.empty()) return true;
+    const std::uint32_t frame = frame_of(hit);
     const ConditionResult result =
-        evaluate_condition(session_.evaluator_for(*launch_), *launch_, thread, watchpoint.request.condition);
+        frame == 0 ? result_of(watched.condition.get(), watchpoint.request.condition, hit.thread)
+                   : evaluate_condition(session_.evaluator_for(*launch_), *launch_, hit.thread,
+                                        watchpoint.request.condition, frame);
     if (result.ok) return result.holds;
     if (!session_.watchpoints.tell_failure(watchpoint.id)) return false;
     notice.notes.push_back("the condition of watchpoint " + std::to_string(watchpoint.id) +
@@ -98,9 +134,9 @@ bool Control::condition_holds(const Watched& watched, ThreadRef thread, StopNoti
 }
 
 /// Whether a hit is to stop the program. Counts it.
-bool Control::counts(const Watched& watched, ThreadRef thread, StopNotice& notice) {
+bool Control::counts(const Watched& watched, const WatchHit& hit, StopNotice& notice) {
     const Watchpoint& watchpoint = watched.watchpoint;
-    if (!condition_holds(watched, thread, notice)) return false;
+    if (!condition_holds(watched, hit, notice)) return false;
     const std::uint64_t hits = session_.watchpoints.count_hit(watchpoint.id);
     return hits != 0 && (!watchpoint.request.hits || watchpoint.request.hits->stops(hits));
 }
@@ -133,7 +169,7 @@ bool Control::would_stop_for_watch(StopNotice& notice) {
         const Watched* watched = this->watched(hit.id);
         if (watched == nullptr || hit.kind == WatchHit::Kind::frame_left) continue;
         if (!contains(watched->threads, hit.thread.thread) || !contains(watched->blocks, hit.thread.block) ||
-            !condition_holds(*watched, hit.thread, notice))
+            !condition_holds(*watched, hit, notice))
             continue;
         WatchReport report = report_of(watched->watchpoint, hit);
         report.texts = watched->watchpoint.target.describe(*launch_, hit);
@@ -166,7 +202,7 @@ bool Control::any_watch_hit(StopNotice& notice) {
         WatchReport report = report_of(watchpoint, hit);
         if (!report.is_over) {
             if (!contains(watched->threads, hit.thread.thread) ||
-                !contains(watched->blocks, hit.thread.block) || !counts(*watched, hit.thread, notice))
+                !contains(watched->blocks, hit.thread.block) || !counts(*watched, hit, notice))
                 continue;
             report.texts = watchpoint.target.describe(*launch_, hit);
         }

@@ -22,12 +22,14 @@ std::atomic<unsigned> launches_that_run{0};
 
 using AtOnce = json::Value (Adapter::*)(const Arguments&);
 using WhileStopped = json::Value (Adapter::*)(Control&, const Arguments&);
+using StoppedOrNot = json::Value (Adapter::*)(Control*, const Arguments&);
 
-/// A request: exactly one of the two does it.
+/// A request: exactly one of the three does it.
 struct Row {
     const char* command;
     AtOnce at_once = nullptr;
     WhileStopped while_stopped = nullptr;
+    StoppedOrNot stopped_or_not = nullptr;
     static const std::vector<Row> all;
 };
 
@@ -36,11 +38,11 @@ const std::vector<Row> Row::all{
     {"attach", &Adapter::attach},
     {"launch", &Adapter::launch},
     {"configurationDone", &Adapter::configuration_done},
-    {"setBreakpoints", &Adapter::set_breakpoints},
-    {"setFunctionBreakpoints", &Adapter::set_function_breakpoints},
+    {"setBreakpoints", nullptr, nullptr, &Adapter::set_breakpoints},
+    {"setFunctionBreakpoints", nullptr, nullptr, &Adapter::set_function_breakpoints},
     {"setExceptionBreakpoints", &Adapter::set_exception_breakpoints},
     {"cudasim/silenceCalls", &Adapter::silence_calls},
-    {"setDataBreakpoints", &Adapter::set_data_breakpoints},
+    {"setDataBreakpoints", nullptr, nullptr, &Adapter::set_data_breakpoints},
     {"breakpointLocations", &Adapter::breakpoint_locations},
     {"source", &Adapter::source_text},
     {"loadedSources", &Adapter::loaded_sources},
@@ -123,7 +125,7 @@ void Adapter::answer(const Request& request, Call&& call) {
     try {
         respond(request, call());
     } catch (const std::exception& error) {  // RequestError, or what the request's size made impossible
-        fail(request, error.what());
+        fail(request, is_cancelled(request.sequence) ? "cancelled" : error.what());
     }
 }
 
@@ -156,18 +158,31 @@ void Adapter::receive(const std::string& message) {
         });
         if (is_stopped) return;
         session_.pause();
+        session_.interrupt_evaluation();  // of a condition that does not come to an end
         return respond(request,
                        json::Object{{"cudasim", json::Object{{"runs", launches_that_run.load() != 0}}}});
+    }
+    if (found->stopped_or_not != nullptr) {
+        const auto set = [this, request, found](Control* control) {
+            answer(request,
+                   [&] { return (this->*found->stopped_or_not)(control, Arguments(&request.arguments)); });
+        };
+        if (!session_.mailbox.post(set)) set(nullptr);
+        return;
     }
     note_queued(request.sequence);
     const bool taken = session_.mailbox.post([this, request, found](Control* control) {
         if (!take_queued(request.sequence)) return fail(request, "cancelled");
-        if (control == nullptr) return fail(request, "no kernel is stopped");
+        if (control == nullptr) {
+            end_queued(request.sequence);
+            return fail(request, "no kernel is stopped");
+        }
         answer(request,
                [&] { return (this->*found->while_stopped)(*control, Arguments(&request.arguments)); });
+        end_queued(request.sequence);
     });
     if (taken) return;
-    (void)take_queued(request.sequence);
+    end_queued(request.sequence);
     if (request.command == "threads") return respond(request, json::Object{{"threads", json::Array{}}});
     fail(request, "no kernel is stopped");
 }
@@ -405,7 +420,7 @@ json::Value Adapter::described(const std::vector<Breakpoint>& breakpoints, std::
     return json::Object{{"breakpoints", std::move(list)}};
 }
 
-json::Value Adapter::set_breakpoints(const Arguments& arguments) {
+json::Value Adapter::set_breakpoints(Control* control, const Arguments& arguments) {
     const Arguments source = arguments.object("source");
     std::string path = source.text_or("path");
     if (path.empty()) {
@@ -418,17 +433,19 @@ json::Value Adapter::set_breakpoints(const Arguments& arguments) {
             request.line = line_from_client(one.number("line"));
         });
     const auto set = session_.breakpoints.set_lines(path, std::move(requests));
+    session_.refuse_conditions(control);
     session_.tell_of_changes();
-    return described(set, std::move(errors));
+    return described(session_.breakpoints.renewed(set), std::move(errors));
 }
 
-json::Value Adapter::set_function_breakpoints(const Arguments& arguments) {
+json::Value Adapter::set_function_breakpoints(Control* control, const Arguments& arguments) {
     auto [requests, errors] = requests_of<BreakpointRequest>(
         arguments,
         [](BreakpointRequest& request, const Arguments& one) { request.function = one.text("name"); });
     const auto set = session_.breakpoints.set_functions(std::move(requests));
+    session_.refuse_conditions(control);
     session_.tell_of_changes();
-    return described(set, std::move(errors));
+    return described(session_.breakpoints.renewed(set), std::move(errors));
 }
 
 json::Value Adapter::set_exception_breakpoints(const Arguments& arguments) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -90,11 +91,8 @@ class Adapter final : public Audience {
     json::Value attach(const Arguments& arguments);
     json::Value launch(const Arguments& arguments);
     json::Value configuration_done(const Arguments& arguments);
-    json::Value set_breakpoints(const Arguments& arguments);
-    json::Value set_function_breakpoints(const Arguments& arguments);
     json::Value set_exception_breakpoints(const Arguments& arguments);
     json::Value silence_calls(const Arguments& arguments);
-    json::Value set_data_breakpoints(const Arguments& arguments);
     json::Value breakpoint_locations(const Arguments& arguments);
     json::Value source_text(const Arguments& arguments);
     json::Value loaded_sources(const Arguments& arguments);
@@ -102,6 +100,11 @@ class Adapter final : public Audience {
     json::Value cancel(const Arguments& arguments);
     json::Value disconnect(const Arguments& arguments);
     json::Value terminate(const Arguments& arguments);
+
+    // For the launch that is stopped, on its thread; if none is, at once, with null.
+    json::Value set_breakpoints(Control* control, const Arguments& arguments);
+    json::Value set_function_breakpoints(Control* control, const Arguments& arguments);
+    json::Value set_data_breakpoints(Control* control, const Arguments& arguments);
 
     // For the launch that is stopped, on its thread.
     json::Value continue_launch(Control& control, const Arguments& arguments);
@@ -131,9 +134,12 @@ class Adapter final : public Audience {
     json::Value write_memory(Control& control, const Arguments& arguments);
     json::Value write_core(Control& control, const Arguments& arguments);
 
-    /// Of requests that wait for a launch to take them. @return whether it is still wanted
+    // Of requests that wait for a launch to take them (cancelling.cpp).
     void note_queued(std::int64_t request);
+    /// @return whether it is still wanted
     [[nodiscard]] bool take_queued(std::int64_t request);
+    [[nodiscard]] bool is_cancelled(std::int64_t request);
+    void end_queued(std::int64_t request);
     json::Value move(Control& control, const Arguments& arguments, MovementKind kind);
     json::Object described(const Breakpoint& breakpoint);
     json::Array described(const std::vector<WatchReport>& watches);
@@ -155,10 +161,15 @@ class Adapter final : public Audience {
     std::string program_, start_method_ = "launch";
     std::atomic<bool> configured_{false};
     std::atomic<int> first_line_{1}, first_column_{1};
+    struct Queued {
+        bool cancelled = false;  ///< by the client
+        bool begun = false;      ///< a launch has taken it
+    };
     std::mutex queue_;
-    std::map<std::int64_t, bool> queued_;  ///< by number: whether the client has cancelled it
-    std::mutex sources_;                   ///< guards inspection_'s sources: the server's thread reads them
-    Inspection inspection_;                ///< of the launch that is stopped
+    std::condition_variable request_ended_;
+    std::map<std::int64_t, Queued> queued_;  ///< by number
+    std::mutex sources_;                     ///< guards inspection_'s sources: the server's thread reads them
+    Inspection inspection_;                  ///< of the launch that is stopped
     ThreadIds ids_;
 };
 

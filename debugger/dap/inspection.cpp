@@ -306,6 +306,7 @@ Evaluation Inspection::front_end_value(Control& control, const Frame& frame, con
     Evaluator* evaluator = control.session().evaluator_for(control.launch());
     if (evaluator != nullptr && !frame.is_host) {
         Evaluation value = evaluator->evaluate(control.launch(), frame.thread, frame.index, expression);
+        if (value.interrupted) throw RequestError(value.text);  // also where other threads were to follow
         if (!value.ok && control.launch().state(frame.thread) == execution::ThreadState::not_started)
             value.text = "the thread has not started; " + value.text;
         return value;

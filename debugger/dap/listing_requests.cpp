@@ -1,4 +1,4 @@
-// Adapter's requests that list what is there: sources and kernels; and the cancelling of requests.
+// Adapter's requests that list what is there: sources and kernels.
 #include "debugger/dap/adapter.h"
 
 namespace cudasim::debugger {
@@ -26,27 +26,6 @@ json::Value Adapter::modules(const Arguments& arguments) {
                                     {"isUserCode", true}});
     }
     return json::Object{{"modules", std::move(list)}, {"totalModules", json_number(kernels.size())}};
-}
-
-/// A request that waits for the launch to take it is answered with an error. What has begun goes on.
-json::Value Adapter::cancel(const Arguments& arguments) {
-    const auto request = arguments.number_if_there("requestId");
-    const std::lock_guard lock(queue_);
-    if (request && queued_.contains(*request)) queued_[*request] = true;
-    return nullptr;
-}
-
-void Adapter::note_queued(std::int64_t request) {
-    const std::lock_guard lock(queue_);
-    queued_[request] = false;
-}
-
-bool Adapter::take_queued(std::int64_t request) {
-    const std::lock_guard lock(queue_);
-    const auto found = queued_.find(request);
-    const bool is_wanted = found == queued_.end() || !found->second;
-    if (found != queued_.end()) queued_.erase(found);
-    return is_wanted;
 }
 
 }  // namespace cudasim::debugger

@@ -99,7 +99,7 @@ json::Value Adapter::data_breakpoint_info(Control& control, const Arguments& arg
     return inspection_.data_breakpoint_info(control, arguments);
 }
 
-json::Value Adapter::set_data_breakpoints(const Arguments& arguments) {
+json::Value Adapter::set_data_breakpoints(Control* control, const Arguments& arguments) {
     auto [requests, errors] = requests_of<WatchpointRequest>(arguments, [&](WatchpointRequest& request,
                                                                             const Arguments& one) {
         request.data_id = one.text("dataId");
@@ -113,6 +113,9 @@ json::Value Adapter::set_data_breakpoints(const Arguments& arguments) {
         if (target->is_variable && request.access != WatchAccess::write)
             throw RequestError("of variables assignments are seen, and no reads");
         request.all_blocks = more.find("blocks") != nullptr && target->block.has_value();
+        if (control == nullptr) return;
+        if (const std::string refusal = control->refusal_of_watch(request.condition); !refusal.empty())
+            throw RequestError(refusal);
     });
     const auto set = session_.watchpoints.set(std::move(requests));
     session_.tell_of_changes();

@@ -233,7 +233,8 @@ Evaluation CppEvaluator::assign(StoppedLaunch& launch, ThreadRef thread, std::ui
     });
 }
 
-ExpressionNames CppExpressionCompiler::names(const std::string& expression) {
+ExpressionNames CppExpressionCompiler::names(const std::string& expression,
+                                             const findings::SourceLocation& /*place*/) {
     ExpressionNames result;
     try {
         for (std::string& name : names_in_cpp(expression)) {
@@ -248,7 +249,8 @@ ExpressionNames CppExpressionCompiler::names(const std::string& expression) {
 
 std::shared_ptr<const Predicate> CppExpressionCompiler::compile(const std::string& expression,
                                                                 std::span<const VariablePlace> variables,
-                                                                std::string& why) {
+                                                                const findings::SourceLocation& /*place*/,
+                                                                std::string& error) {
     try {
         Types types;
         std::vector<CppVariable> known;
@@ -263,8 +265,8 @@ std::shared_ptr<const Predicate> CppExpressionCompiler::compile(const std::strin
         if (!program.is_scalar()) throw ExpressionError("it is neither true nor false");
         if (program.depth() > deepest_condition) throw ExpressionError("it is nested too deeply");
         return std::make_shared<CppPredicate>(std::move(program), std::move(offsets));
-    } catch (const ExpressionError& error) {
-        why = error.what();
+    } catch (const ExpressionError& refusal) {
+        error = refusal.what();
         return nullptr;
     }
 }

@@ -22,10 +22,12 @@ class CppEvaluator final : public Evaluator {
 
 class CppExpressionCompiler final : public ExpressionCompiler {
   public:
-    [[nodiscard]] ExpressionNames names(const std::string& expression) override;
+    [[nodiscard]] ExpressionNames names(const std::string& expression,
+                                        const findings::SourceLocation& place) override;
     [[nodiscard]] std::shared_ptr<const Predicate> compile(const std::string& expression,
                                                            std::span<const VariablePlace> variables,
-                                                           std::string& why) override;
+                                                           const findings::SourceLocation& place,
+                                                           std::string& error) override;
 };
 
 }  // namespace cudasim::debugger

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <csetjmp>
 #include <cstring>
 #include <optional>
 #include <vector>
 
+#include "debugger/control/brief_evaluation.h"
 #include "simulator/findings/finding.h"
 #include "simulator/jit/hooks.h"
 #include "simulator/jit/standard_instrumentations.h"
@@ -38,17 +40,29 @@ using WayOut = std::jmp_buf;
 
 /// Why an evaluation has ended without a result.
 struct Failure {
-    enum class What : std::uint8_t { none, index, access, finding, exception, other } what = What::none;
+    enum class What : std::uint8_t {
+        none,
+        index,
+        access,
+        finding,
+        exception,
+        interrupted,
+        other
+    } what = What::none;
     std::int64_t index = 0, size = 0;
     std::int32_t axis = 0, number = 0;  ///< number: of the kind of finding, or of the exception
     std::uint64_t address = 0;
 };
+
+/// How often somebody wanted evaluations to end.
+std::atomic<std::uint64_t> interruptions{0};
 
 /// One evaluation. Compiled code knows it as its thread.
 struct Evaluation : jit::ThreadContext {
     WayOut out;
     std::optional<Failure> failure;
     std::uint64_t local_low = 0, local_end = 0;  ///< local arrays whose shadow is open
+    std::uint64_t interruptions_before = 0;
 };
 
 [[noreturn]] void give_up(jit::ThreadContext* context, const Failure& failure) {
@@ -81,7 +95,12 @@ struct Hooks {
                               std::uint32_t, std::uint32_t) {
         refuse(context);
     }
-    static void yield(ThreadContext*, std::uint32_t) {}
+    static void yield(ThreadContext* context, std::uint32_t) {
+        const auto& evaluation = *static_cast<const Evaluation*>(context);
+        if (evaluations_are_brief ||
+            interruptions.load(std::memory_order_relaxed) != evaluation.interruptions_before)
+            give_up(context, {.what = Failure::What::interrupted});
+    }
     static void sleep(ThreadContext* context, std::uint32_t) { refuse(context); }
     static void index_fault(ThreadContext* context, std::int64_t index, std::int64_t size, std::int32_t axis,
                             std::int32_t, std::uint32_t) {
@@ -143,14 +162,15 @@ struct Run {
     std::uint32_t to = 0, bytes = 0;
 };
 
-/// What a parameter buffer begins with: an array of one byte, without dimensions.
+/// What a parameter buffer begins with: an array of one element, without dimensions.
 struct ResultArray {
-    std::uint8_t* data;
+    std::byte* data;
 };
 
-class KernelPredicate final : public Predicate {
+/// The kernel of an expression, and how it is called.
+class ExpressionCall {
   public:
-    KernelPredicate(std::shared_ptr<const jit::CompiledKernel> kernel, std::vector<Run> runs, bool by_thread)
+    ExpressionCall(std::shared_ptr<const jit::CompiledKernel> kernel, std::vector<Run> runs, bool by_thread)
         : kernel_(std::move(kernel)),
           entry_(kernel_->entry),
           runs_(std::move(runs)),
@@ -160,13 +180,15 @@ class KernelPredicate final : public Predicate {
               return run.bytes == sizeof(std::uint64_t) || run.bytes == sizeof(std::uint32_t);
           })) {}
 
-    [[nodiscard]] Truth test(const FrameRecord& record, const jit::BlockContext& block,
-                             std::uint32_t thread) const noexcept override {
-        if (!is_plain_) return evaluate(record, block, thread, nullptr);
+    /// Whether holds() may be called.
+    [[nodiscard]] bool is_plain() const noexcept { return is_plain_; }
+
+    /// The value of an expression that cannot fail, and whose value is one byte.
+    [[nodiscard]] bool holds(const std::byte* from, const jit::BlockContext& block,
+                             std::uint32_t thread) const noexcept {
         alignas(16) std::byte parameters[most_parameter_bytes];
-        std::uint8_t result = 0;
-        begin_parameters(parameters, result);
-        const auto* from = reinterpret_cast<const std::byte*>(&record);
+        std::byte result{};
+        begin_parameters(parameters, &result);
         for (const Run& run : runs_) {  // of known sizes, so that nothing is called
             if (run.bytes == sizeof(std::uint64_t))
                 std::memcpy(parameters + run.to, from + run.from, sizeof(std::uint64_t));
@@ -178,13 +200,32 @@ class KernelPredicate final : public Predicate {
         ThreadContext context;
         begin_thread(context, own, thread);
         entry_(&context);
-        return result != 0 ? Truth::yes : Truth::no;
+        return result != std::byte{0};
     }
 
-    [[nodiscard]] std::string reason(const FrameRecord& record, const jit::BlockContext& block,
-                                     std::uint32_t thread) const override {
-        Failure failure;
-        (void)evaluate(record, block, thread, &failure);
+    /// @param from what the runs begin in
+    /// @return whether `result` has the value; if not, `failure` says why
+    [[gnu::noinline]] bool evaluate(const std::byte* from, const jit::BlockContext& block,
+                                    std::uint32_t thread, std::span<std::byte> result,
+                                    Failure& failure) const noexcept {
+        alignas(16) std::byte parameters[most_parameter_bytes];
+        begin_parameters(parameters, result.data());
+        for (const Run& run : runs_) std::memcpy(parameters + run.to, from + run.from, run.bytes);
+        jit::BlockContext own;
+        copy_block(own, block, parameters);
+        Evaluation evaluation;
+        begin_thread(evaluation, own, thread);
+        evaluation.interruptions_before = interruptions.load(std::memory_order_relaxed);
+        if (!can_fail_) {
+            entry_(&evaluation);
+        } else if (!runs_to_end(entry_, evaluation)) {
+            failure = *evaluation.failure;
+            return false;
+        }
+        return true;
+    }
+
+    [[nodiscard]] std::string text_of(const Failure& failure) const {
         switch (failure.what) {
             case Failure::What::none:
                 return "it can be evaluated now";
@@ -203,8 +244,10 @@ class KernelPredicate final : public Predicate {
                 const std::string exception(kind.python_exception);
                 return (exception.empty() ? "" : exception + ": ") + std::string(kind.name);
             }
+            case Failure::What::interrupted:
+                return std::string(interrupted_text);
             default:
-                return "it does what a condition must not do";
+                return "it does what an expression must not do";
         }
     }
 
@@ -217,8 +260,8 @@ class KernelPredicate final : public Predicate {
         return true;
     }
 
-    static void begin_parameters(std::byte* parameters, std::uint8_t& result) noexcept {
-        const ResultArray array{&result};
+    static void begin_parameters(std::byte* parameters, std::byte* result) noexcept {
+        const ResultArray array{result};
         std::memcpy(parameters, &array, sizeof array);
     }
 
@@ -240,32 +283,60 @@ class KernelPredicate final : public Predicate {
         context.stack_limit = 0;
     }
 
-    [[gnu::noinline]] Truth evaluate(const FrameRecord& record, const jit::BlockContext& block,
-                                     std::uint32_t thread, Failure* failure) const noexcept {
-        alignas(16) std::byte parameters[most_parameter_bytes];
-        std::uint8_t result = 0;
-        begin_parameters(parameters, result);
-        const auto* from = reinterpret_cast<const std::byte*>(&record);
-        for (const Run& run : runs_) std::memcpy(parameters + run.to, from + run.from, run.bytes);
-        jit::BlockContext own;
-        copy_block(own, block, parameters);
-        Evaluation evaluation;
-        begin_thread(evaluation, own, thread);
-        if (!can_fail_) {
-            entry_(&evaluation);
-        } else if (!runs_to_end(entry_, evaluation)) {
-            if (failure != nullptr) *failure = *evaluation.failure;
-            return Truth::unknown;
-        }
-        return result != 0 ? Truth::yes : Truth::no;
-    }
-
     std::shared_ptr<const jit::CompiledKernel> kernel_;
     jit::EntryFunction entry_;
     std::vector<Run> runs_;
-    bool by_thread_;  ///< the condition asks which thread it is
+    bool by_thread_;  ///< the expression asks which thread it is
     bool can_fail_;   ///< it calls hooks
     bool is_plain_;   ///< it does not, and its parameters have 4 or 8 bytes
+};
+
+class KernelPredicate final : public Predicate {
+  public:
+    explicit KernelPredicate(ExpressionCall call) : call_(std::move(call)) {}
+
+    [[nodiscard]] Truth test(const FrameRecord& record, const jit::BlockContext& block,
+                             std::uint32_t thread) const noexcept override {
+        if (call_.is_plain())
+            return call_.holds(reinterpret_cast<const std::byte*>(&record), block, thread) ? Truth::yes
+                                                                                           : Truth::no;
+        Failure failure;
+        return evaluate(record, block, thread, failure);
+    }
+
+    [[nodiscard]] std::string reason(const FrameRecord& record, const jit::BlockContext& block,
+                                     std::uint32_t thread) const override {
+        Failure failure;
+        (void)evaluate(record, block, thread, failure);
+        return call_.text_of(failure);
+    }
+
+  private:
+    Truth evaluate(const FrameRecord& record, const jit::BlockContext& block, std::uint32_t thread,
+                   Failure& failure) const noexcept {
+        std::byte result{};
+        if (!call_.evaluate(reinterpret_cast<const std::byte*>(&record), block, thread, {&result, 1},
+                            failure))
+            return Truth::unknown;
+        return result != std::byte{0} ? Truth::yes : Truth::no;
+    }
+
+    ExpressionCall call_;
+};
+
+class CompiledExpression final : public KernelExpression {
+  public:
+    explicit CompiledExpression(ExpressionCall call) : call_(std::move(call)) {}
+
+    [[nodiscard]] std::string value(std::span<const std::byte> variables, const jit::BlockContext& block,
+                                    std::uint32_t thread, std::span<std::byte> result) const override {
+        Failure failure;
+        if (call_.evaluate(variables.data(), block, thread, result, failure)) return {};
+        return call_.text_of(failure);
+    }
+
+  private:
+    ExpressionCall call_;
 };
 
 /// Which bytes of the records the parameters are; nothing where the kernel's parameters are others.
@@ -308,23 +379,42 @@ std::string what_is_wrong_with(const jit::CompiledKernel& kernel) {
     return {};
 }
 
-}  // namespace
-
-std::shared_ptr<const Predicate> kernel_predicate(const image::KernelImage& image, std::string_view kernel,
-                                                  std::span<const VariablePlace> variables, bool by_thread,
-                                                  std::string& why) {
+std::optional<ExpressionCall> compiled_call(const image::KernelImage& image, std::string_view kernel,
+                                            std::span<const VariablePlace> variables, bool by_thread,
+                                            std::string& why) {
     const image::Kernel* description = image.find(kernel);
     auto runs = description != nullptr ? runs_of(*description, variables) : std::nullopt;
     if (!runs) {
         why = "its variables are not passed as they lie in memory";
-        return nullptr;
+        return std::nullopt;
     }
     jit::CompileOptions options;
     options.coroutines = options.lane_coroutines = false;
     const auto compiled = jit::compile_kernel(image, kernel, options, hooks());
     why = what_is_wrong_with(*compiled);
-    if (!why.empty()) return nullptr;
-    return std::make_shared<KernelPredicate>(compiled, std::move(*runs), by_thread);
+    if (!why.empty()) return std::nullopt;
+    return ExpressionCall(compiled, std::move(*runs), by_thread);
+}
+
+}  // namespace
+
+void interrupt_compiled_evaluations() {
+    ++interruptions;
+}
+
+std::shared_ptr<const Predicate> kernel_predicate(const image::KernelImage& image, std::string_view kernel,
+                                                  std::span<const VariablePlace> variables, bool by_thread,
+                                                  std::string& why) {
+    auto call = compiled_call(image, kernel, variables, by_thread, why);
+    return call ? std::make_shared<KernelPredicate>(std::move(*call)) : nullptr;
+}
+
+std::shared_ptr<const KernelExpression> kernel_expression(const image::KernelImage& image,
+                                                          std::string_view kernel,
+                                                          std::span<const VariablePlace> variables,
+                                                          bool by_thread, std::string& why) {
+    auto call = compiled_call(image, kernel, variables, by_thread, why);
+    return call ? std::make_shared<CompiledExpression>(std::move(*call)) : nullptr;
 }
 
 }  // namespace cudasim::debugger

@@ -54,6 +54,7 @@ void bind_launch(pybind11::module_& module);
 void bind_records(pybind11::module_& module);
 void bind_stops(pybind11::module_& module);
 void bind_debugger(pybind11::module_& module);
+void bind_expression_kernel(pybind11::module_& module);
 void bind_accesses(pybind11::module_& module);
 void bind_cache(pybind11::module_& module);
 void bind_findings(pybind11::module_& module);

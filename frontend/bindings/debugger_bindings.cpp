@@ -2,10 +2,13 @@
 // evaluator is called on launching threads, with the GIL, while all simulated threads hold.
 #include <pybind11/stl.h>
 
+#include <atomic>
 #include <chrono>
+#include <system_error>
 #include <thread>
 
 #include "debugger/control/evaluator.h"
+#include "debugger/expressions/kernel_predicate.h"
 #include "debugger/server/server.h"
 #include "frontend/bindings/bindings.h"
 #include "frontend/bindings/condition_compiler.h"
@@ -56,8 +59,44 @@ class PythonEvaluator final : public debugger::Evaluator {
         }
         return frames;
     }
+    void interrupt() override {
+        debugger::interrupt_compiled_evaluations();
+        const std::uint64_t number = running_.load();
+        if (number == 0 || interrupted_.exchange(number) == number) return;
+        try {
+            std::thread([this, number] { raise_in(number); }).detach();  // it may wait long for the GIL
+        } catch (const std::system_error&) {
+            interrupted_.store(0);  // no thread can be made now
+        }
+    }
 
   private:
+    /// The evaluation that runs, while it runs. With the GIL.
+    class Running {
+      public:
+        explicit Running(PythonEvaluator& evaluator) : evaluator_(evaluator) {
+            evaluator.thread_ = PyThread_get_thread_ident();
+            evaluator.running_.store(++evaluator.evaluations_);
+        }
+        ~Running() {
+            evaluator_.running_.store(0);
+            if (evaluator_.interrupted_.load() ==
+                evaluator_.evaluations_)  // it is not for the user's program
+                PyThreadState_SetAsyncExc(evaluator_.thread_, nullptr);
+        }
+        Running(const Running&) = delete;
+        Running& operator=(const Running&) = delete;
+
+      private:
+        PythonEvaluator& evaluator_;
+    };
+
+    void raise_in(std::uint64_t number) {
+        if (interpreter_is_ending()) return;
+        const cpython::HeldGil held;
+        if (running_.load() == number) PyThreadState_SetAsyncExc(thread_, PyExc_KeyboardInterrupt);
+    }
+
     template <typename Call>
     Evaluation call(StoppedLaunch& launch, ThreadRef thread, Call&& method) {
         Evaluation result;
@@ -68,12 +107,14 @@ class PythonEvaluator final : public debugger::Evaluator {
         const cpython::HeldGil held;
         const auto view = std::make_shared<StopView>(launch, false);
         try {
+            const Running running(*this);
             const py::object value = method(py::cast(view), py::make_tuple(thread.block, thread.thread));
             std::tie(result.text, result.type, result.truth, result.truth_doubt) =
                 py::cast<std::tuple<std::string, std::string, bool, std::string>>(value);
             result.ok = true;
         } catch (const py::error_already_set& error) {
-            result.text = text_of(error);
+            result.interrupted = error.matches(PyExc_KeyboardInterrupt);
+            result.text = result.interrupted ? std::string(debugger::interrupted_text) : text_of(error);
         } catch (const py::cast_error& error) {  // text that UTF-8 cannot have
             result.text = error.what();
         }
@@ -82,6 +123,10 @@ class PythonEvaluator final : public debugger::Evaluator {
     }
 
     py::object object_;
+    std::atomic<std::uint64_t> running_{0};      ///< the number of the evaluation; 0: none runs
+    std::atomic<std::uint64_t> interrupted_{0};  ///< the last one that was to be interrupted
+    std::uint64_t evaluations_ = 0;              ///< with the GIL
+    unsigned long thread_ = 0;                   ///< that evaluates; with the GIL
 };
 
 Server& server() {

@@ -22,6 +22,7 @@ PYBIND11_MODULE(_native, module) {
     cudasim::bindings::bind_stops(module);
     cudasim::bindings::bind_accesses(module);
     cudasim::bindings::bind_debugger(module);
+    cudasim::bindings::bind_expression_kernel(module);
     cudasim::bindings::bind_cache(module);
     cudasim::bindings::bind_frameless_call(module);
     cudasim::bindings::bind_streams(module);

@@ -186,7 +186,7 @@ def test_an_import_inside_a_function_has_a_reason():
 READERS = {
     "evaluate": {"type_system.signatures"},  # text that a user has written
     "parse_type": set(),
-    "from_compiler": {"compile.compiler", "debugging.conditions"},  # debug information has the compiler's names
+    "from_compiler": {"compile.compiler", "debugging.expression_functions"},  # debug information has the compiler's names
     "type_named": {"kernel_library", "cuda.libdevicefuncs",  # tables
                    "recording.parameters", "recording.python_code", "recording.replay"},  # files
 }  # fmt: skip

@@ -96,6 +96,19 @@ class StoppedLaunch:
     @property
     def over(self) -> bool: ...
 
+class ExpressionKernel:
+    def __init__(
+        self,
+        image: KernelImage,
+        name: str,
+        variables: Sequence[tuple[str, int]],
+        result_bytes: int,
+        by_thread: bool,
+    ) -> None: ...
+    def value(
+        self, launch: StoppedLaunch, thread: tuple[int, int], values: Sequence[bytes]
+    ) -> bytes | str | None: ...
+
 class AccessLog:
     def __init__(self, places: bool) -> None: ...
     def events(

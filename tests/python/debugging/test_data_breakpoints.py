@@ -253,7 +253,7 @@ def test_wrong_requests_are_refused_one_by_one(program):
     )["breakpoints"]
     assert [each["verified"] for each in answers] == [False, False, False, False, True]
     assert "names nothing" in answers[0]["message"] and "no reads" in answers[2]["message"]
-    watch(program, "counter[0]", condition="1 / 0")
+    watch(program, "counter[0]", condition="1 // 0")
     stop = program.go(reason="data breakpoint")
     assert "cannot be evaluated" in stop["cudasim"]["notes"][0]
 

@@ -368,6 +368,10 @@ class _Program:
         with self._lock:
             if self._lost:
                 raise Refusal("the program has ended")
+            if command == "cancel":  # by the number that the request has here
+                wanted = arguments.get("requestId")
+                here = (number for number, one in self._waiting.items() if one and one.get("seq") == wanted)
+                arguments = {**arguments, "requestId": next(here, 0)}
             self._sequence += 1
             self._waiting[self._sequence] = asked
             message = {"seq": self._sequence, "type": "request", "command": command, "arguments": arguments}

@@ -71,6 +71,13 @@ class Breakpoint:
         return "breakpoint" if self.message is None else "dprintf"
 
     @property
+    def is_refused(self) -> bool:
+        """Whether the program says that its condition means nothing where it lies."""
+        return bool(self.condition) and self.problem.startswith(
+            f"the condition '{self.condition}' cannot be used"
+        )
+
+    @property
     def key(self) -> str:
         """What it is sent together with: its source, "" for functions, another word for calls of `breakpoint()` and for watches."""
         if self.is_call:

@@ -120,6 +120,12 @@ class Connection:
         """Sends a request and waits for the response's body."""
         return self.send(command, arguments).result()
 
+    def cancel(self, future: Future) -> Future | None:
+        """Asks the other side to give a request up. Its answer; None where the request has been answered."""
+        with self._lock:
+            number = next((number for number, waiting in self._waiting.items() if waiting is future), None)
+        return None if number is None else self.send("cancel", {"requestId": number})
+
     def drain(self, seconds: float) -> None:
         """Waits until everything that was sent has been read, then ends the connection.
 

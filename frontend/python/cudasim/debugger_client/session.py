@@ -16,6 +16,7 @@ from cudasim.debugger_client.places import Ended, Focus, Frame, Stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from concurrent.futures import Future
     from typing import Any
 
     from cudasim.debugger_client.dap import Connection
@@ -133,8 +134,12 @@ class Session:
         """
         if self.program is None:
             raise CommandError(NOTHING_RUNS)
+        connection = self.program.connection
+        future = connection.send(command, arguments)
         try:
-            return self.program.connection.request(command, arguments)
+            return future.result()
+        except KeyboardInterrupt:
+            return _given_up(connection, future)
         except DapError as error:
             raise CommandError(str(error)) from None
 
@@ -333,3 +338,20 @@ class Session:
     def frames_changed(self) -> None:
         """The stack is asked for again, because a value was set."""
         self._frames = []
+
+
+def _given_up(connection: Connection, future: Future) -> dict[str, Any]:
+    """Ctrl-C while a request is done: the program gives it up. Its body where it is done all the same.
+
+    :raises KeyboardInterrupt: when it was given up, or after another Ctrl-C
+    :raises CommandError: where it cannot be
+    """
+    answer = connection.cancel(future)
+    try:
+        if answer is not None:
+            answer.result()
+        return future.result()
+    except DapError as error:
+        if answer is not None and answer.exception() is error:
+            raise CommandError(f"Quit; {error}.") from None
+        raise KeyboardInterrupt from None

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cudasim.debugging.compiled_expressions import CompiledExpressions
+from cudasim.debugging.expression_functions import NotCompiled
 from cudasim.debugging.names_around import Registers, names_around
 from cudasim.launch import stops
 from cudasim.reports.captured_variables import Unavailable
@@ -42,14 +44,20 @@ _MOST_ELEMENTS, _MOST_CHARACTERS = 60, 10_000
 class Evaluator:
     """What the debug server calls on the launching thread. What it raises is told to the user."""
 
+    def __init__(self) -> None:
+        self._compiled = CompiledExpressions()
+
     def evaluate(
         self, launch: _native.StoppedLaunch, thread: Thread, frame: int, expression: str
     ) -> tuple[str, str, bool, str]:
         """The value's text and type, whether it counts as true, and why that cannot be said ("" where it can)."""
         code = compile(expression.strip(), "<debugger>", "eval")
-        names = _namespace(launch, thread, frame, code)[0]
-        with _unassigned_names_told(launch, thread, frame):
-            value = eval(code, names)  # noqa: S307 - the user of a debugger evaluates expressions
+        try:
+            value = self._compiled.value(launch, thread, frame, expression)
+        except NotCompiled:
+            names = _namespace(launch, thread, frame, code)[0]
+            with _unassigned_names_told(launch, thread, frame):
+                value = eval(code, names)  # noqa: S307 - the user of a debugger evaluates expressions
         try:
             truth, doubt = bool(value), ""
         except ValueError as error:  # an array's
@@ -217,6 +225,9 @@ def _text(value: Any) -> str:
         text = str(value.view(_plain_dtype(value)))
     elif isinstance(value, np.generic):
         text = repr(value.item()) if value.dtype.kind in "SUMm" else str(value)
+    elif isinstance(value, tuple) and hasattr(value, "_fields"):
+        fields = (f"{name}={_text(member)}" for name, member in zip(value._fields, value))
+        text = f"{type(value).__name__}({', '.join(fields)})"
     elif isinstance(value, tuple) and type(value) is tuple:
         text = "(" + ", ".join(map(_text, value)) + (",)" if len(value) == 1 else ")")
     elif isinstance(value, list):

@@ -13,12 +13,13 @@ import contextlib
 import inspect
 import math
 import os
+import sys
 import types
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cudasim.launch.dispatcher import CUDADispatcher, dispatchers
+from cudasim.launch.dispatcher import ConfiguredKernel, CUDADispatcher, dispatchers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,16 +54,29 @@ def names_around(place: SourceLocation, wanted: Iterable[str], cuda: Registers) 
 
     :param cuda: what the names of numba.cuda mean in device functions
     """
+    return {name: _usable(value, cuda) for name, value in values_around(place, wanted).items()}
+
+
+def values_around(place: SourceLocation, wanted: Iterable[str]) -> dict[str, Any]:
+    """The same, as the program has them: for what is compiled."""
     function = _function_at(place)
     if function is None:
         return {}
-    known = {**function.__globals__, **_closure(function)}
-    return {name: _usable(known[name], cuda) for name in wanted if name in known}
+    closure = _closure(function)
+    known = function.__globals__
+    return {
+        name: (closure if name in closure else known)[name]
+        for name in wanted
+        if name in closure or name in known
+    }
 
 
 def _function_at(place):
-    """The Python function of a kernel or device function, by its file, name and line; None where there is none."""
-    found = None
+    """The Python function of a kernel or device function, by its file, name and line; None where there is none.
+
+    Of several closures of one function that of the kernel that is being launched.
+    """
+    found: list[Any] = []
     for dispatcher in dispatchers():
         function = dispatcher.py_func
         code = getattr(function, "__code__", None)
@@ -73,8 +87,29 @@ def _function_at(place):
             or code.co_firstlineno > place.line
         ):
             continue
-        if found is None or code.co_firstlineno >= found.__code__.co_firstlineno:
-            found = function
+        if found and code.co_firstlineno > found[0].__code__.co_firstlineno:
+            found = []
+        if not found or code.co_firstlineno == found[0].__code__.co_firstlineno:
+            found.append(function)
+    if len(found) > 1:
+        launched = _launched_functions()
+        found.sort(key=lambda function: function not in launched)
+    return found[0] if found else None
+
+
+def _launched_functions():
+    """The function of the kernel that this thread launches, and those of the device functions that it names, and these again."""
+    frame: types.FrameType | None = sys._getframe()
+    while frame is not None and frame.f_code is not ConfiguredKernel._run.__code__:
+        frame = frame.f_back
+    if frame is None:  # a stream has put the launch off
+        return []
+    found: list[Any] = [frame.f_locals["self"].dispatcher.py_func]
+    for function in found:  # which grows
+        named = {name: function.__globals__.get(name) for name in function.__code__.co_names}
+        for value in {**named, **_closure(function)}.values():
+            if isinstance(value, CUDADispatcher) and value.py_func not in found:
+                found.append(value.py_func)
     return found
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import struct
+from collections import namedtuple
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -117,7 +118,15 @@ def _decoded_struct(kind, data, variable):
         return range(values["start"], values["stop"], values["step"])
     if "present" in values:
         return tuple(values.values())[1] if values["present"] else None
+    class_name = kind["name"].partition("(")[0]
+    if class_name not in ("Tuple", "UniTuple") and class_name.isidentifier():
+        return _named_tuple(class_name, tuple(values))(*values.values())
     return tuple(values.values())
+
+
+@lru_cache(maxsize=64)
+def _named_tuple(name, fields):
+    return namedtuple(name, fields, rename=True)
 
 
 def _array(kind, members, data, variable):

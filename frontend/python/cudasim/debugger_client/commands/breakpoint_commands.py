@@ -51,7 +51,7 @@ def _set(debugger: Debugger, argument: str, **further: Any) -> None:
     added = debugger.breakpoints.add(
         path=location.path, line=location.line, function=location.function, **conditions, **further
     )
-    debugger.send_breakpoints({added.key})
+    _send_with_condition(debugger, added)
     kind = "Temporary breakpoint" if added.temporary else added.kind.capitalize()
     if not location.known and not added.verified:
         debugger.console.write(f"{kind} {added.number} ({location.text}) pending.")
@@ -61,6 +61,17 @@ def _set(debugger: Debugger, argument: str, **further: Any) -> None:
         debugger.console.write(f"It cannot stop the program: {added.problem}")
     elif added.actual_line and added.actual_line != added.line and not added.function:
         debugger.console.write(f"Line {added.line} has no code; it stops at line {added.actual_line}.")
+
+
+def _send_with_condition(debugger: Debugger, added: Breakpoint) -> None:
+    """Tells the program of a new breakpoint.
+
+    :raises CommandError: where its condition means nothing; the breakpoint is not there then
+    """
+    debugger.send_breakpoints({added.key})
+    if added.is_refused:
+        debugger.send_breakpoints(debugger.breakpoints.remove([added.number]))
+        raise CommandError(f"No breakpoint is set: {added.problem}.")
 
 
 @command("break", "b", "br", "bre", "brea", usage="[LOCATION] [thread RANGE] [block RANGE] [if CONDITION]", group="breakpoints",
@@ -246,8 +257,12 @@ def _condition(debugger: Debugger, argument: str) -> None:
     """Make breakpoint N stop only where CONDITION is true; without one it stops always."""
     one, condition = _first_number(debugger, argument)
     _refuse_call(one)
-    one.condition = re.sub(r"^if\s+", "", condition)
+    before, one.condition = one.condition, re.sub(r"^if\s+", "", condition)
     debugger.send_breakpoints({one.key})
+    if one.is_refused:
+        problem, one.condition = one.problem, before
+        debugger.send_breakpoints({one.key})
+        raise CommandError(f"Breakpoint {one.number} stays as it was: {problem}.")
     if not condition:
         debugger.console.write(f"Breakpoint {one.number} now unconditional.")
     elif one.problem:
