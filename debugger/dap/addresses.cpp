@@ -53,7 +53,9 @@ std::optional<InMemory> first_element(const Value& value, bool is_behind_pointer
 /// C++: a variable, a part of one, or an element behind a pointer.
 std::optional<Value> Inspection::element_behind(Control& control, const Frame& here,
                                                 const std::string& text) {
-    if (auto node = place(control, here, text)) return std::move(node->value);
+    std::string path = text;
+    for (std::size_t arrow; (arrow = path.find("->")) != path.npos;) path.replace(arrow, 2, ".");
+    if (auto node = place(control, here, path)) return std::move(node->value);
     if (!text.ends_with(']')) return std::nullopt;
     std::size_t bracket = text.npos;
     int depth = 0;
@@ -95,8 +97,9 @@ std::optional<Value> Inspection::in_memory(Control& control, const Frame& here, 
 std::optional<json::Object> Inspection::located(Control& control, const Frame& here,
                                                 const std::string& text) {
     std::string place = trimmed(std::string_view(text).substr(1));
-    const std::size_t plus = last_outside_of_brackets(place, '+'),
-                      minus = last_outside_of_brackets(place, '-');
+    const std::size_t plus = last_outside_of_brackets(place, '+');
+    std::size_t minus = last_outside_of_brackets(place, '-');
+    if (minus != place.npos && place.substr(minus).starts_with("->")) minus = place.npos;
     const std::size_t sign = plus == place.npos ? minus : minus == place.npos ? plus : std::max(plus, minus);
     std::int64_t distance = 0;
     if (sign != place.npos) {

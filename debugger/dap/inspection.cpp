@@ -482,7 +482,8 @@ void Inspection::require_variables(const Control& control, const Frame& here) {
         throw RequestError(thread_has_ended);
 }
 
-/// As the kernel's language has it: Python evaluates the value once and assigns from the left, C++ from the right.
+/// As the kernel's language has it: Python evaluates the value once and assigns from the left, C++ from the
+/// right.
 json::Object Inspection::assigned(Control& control, const Frame& here, const Assignment& assignment) {
     require_variables(control, here);
     const std::vector<std::string>& targets = assignment.targets;

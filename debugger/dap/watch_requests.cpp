@@ -54,7 +54,8 @@ WatchTargets::Place Inspection::watch_place(Control& control, const Frame& frame
             control.number(),
             [this, &control, frame](const std::string& name) {
                 for (const SpecialRegister& each : special_registers(control, frame.thread))
-                    if (each.name == name) throw RequestError("special registers lie in no memory");
+                    if (each.name == name)
+                        throw RequestError("special registers do not change, and have no address");
                 return variable(control, frame, name);
             },
             [this, &control, frame](const std::string& text) { return whole_number(control, frame, text); }};

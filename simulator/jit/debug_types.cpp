@@ -41,7 +41,8 @@ std::int64_t bytes_of(const DIType& type) {
 
 json::Object describe(const DIType* type, unsigned depth);
 
-/// How many elements an array has along each axis, the outermost first; one axis with all where that is not said.
+/// How many elements an array has along each axis, the outermost first; one axis with all where that is not
+/// said.
 SmallVector<std::uint64_t> extents_of(const DICompositeType& type, std::uint64_t length) {
     SmallVector<std::uint64_t> extents;
     std::uint64_t product = 1;

@@ -1,5 +1,9 @@
 """Addresses and code through the debug server: &x, *ADDRESS, x@3, allocations, NVVM IR and PTX."""
 
+import pathlib
+import shutil
+import subprocess
+
 import pytest
 from debug_session import debugging
 
@@ -91,7 +95,7 @@ def test_elements_one_behind_the_other(client):
 def test_what_has_no_address(client):
     assert "'i' has no address" in refused(client, "&i") and "only values in memory" in refused(client, "i@2")
     assert "'i' is no array and no pointer" in refused(client, "*i")
-    assert "special registers lie in no memory" in refused(client, "&threadIdx")
+    assert "special registers do not change, and have no address" in refused(client, "&threadIdx")
     assert "may not read all of the 40 elements" in refused(client, "x[90]@40")
     assert "from 1 to" in refused(client, "x[0]@0") and "from 1 to" in refused(client, "x@100000000")
     assert "out of bounds" in refused(client, "&x[100]") or "there is no 'x[100]'" in refused(
@@ -160,3 +164,73 @@ def test_what_is_not_served(client):
     assert "is neither nvvm nor ptx" in client.refused("cudasim/disassemble", form="sass")
     message = client.refused("disassemble", memoryReference="0x0", instructionCount=1)
     assert message == "unsupported: cudasim does not have the request 'disassemble'"
+
+
+C_PLUS_PLUS = """
+    import ctypes, sys
+    import numpy as np
+    from cudasim import _native, cuda
+    from numba.cuda.cudadrv import driver
+
+    source = sys.argv[1]
+    image = _native.KernelImage.from_ir_text(open(sys.argv[2]).read(), [(source, open(source).read())])
+    function = cuda.current_context().create_module_image(image).get_function("simulate")
+    particles, result = cuda.to_device(np.full(256, 3, np.int32)), cuda.to_device(np.zeros(4, np.float32))
+    addresses = [ctypes.c_void_p(one.__cuda_array_interface__["data"][0]) for one in (particles, result)]
+    driver.launch_kernel(function.handle, 1, 1, 1, 4, 1, 1, 0, 0, [*addresses, ctypes.c_int(4)])
+    print(result.copy_to_host().tolist())
+"""
+
+
+@pytest.mark.skipif(shutil.which("clang++-19") is None, reason="clang 19 is not there")
+def test_kernels_of_cplusplus(tmp_path):
+    folder = pathlib.Path(__file__).parents[2] / "images"
+    (tmp_path / "no-toolkit").mkdir()
+    shutil.copy(folder / "cuda_keywords.h", tmp_path)
+    text = (folder / "particles.cu").read_text()
+    text = text.replace("long wide = 1;", "int table[2][3] = {{1, 2, 3}, {4, 5, 6}}; long wide = 1;")
+    text = text.replace("total += counts", "total += table[1][0] * 100 + counts")
+    source = tmp_path / "particles.cu"
+    source.write_text(text)
+    subprocess.run(["clang++-19", "-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_75", f"--cuda-path={tmp_path / 'no-toolkit'}",
+                    "-nocudainc", "-nocudalib", "-Xclang", "-target-feature", "-Xclang", "+ptx78", "-std=c++20", "-O1", "-Xclang",
+                    "-disable-llvm-passes", "-g", "-Xclang", "-debug-info-kind=limited", "-emit-llvm", "-S", str(source), "-o",
+                    str(tmp_path / "image.ll")], check=True, cwd=tmp_path)  # fmt: skip
+    with debugging(tmp_path, C_PLUS_PLUS, str(source), str(tmp_path / "image.ll")) as client:
+        (line,) = [number for number, one in enumerate(text.splitlines(), 1) if one.endswith("// stop")]
+        client.ask(
+            "setBreakpoints",
+            source={"path": str(source)},
+            breakpoints=[{"line": line, "cudasim": {"threads": "2"}}],
+        )
+        client.run()
+        client.wait()
+        assert (
+            told(client, "table")["result"] == "[[1, 2, 3], [4, 5, 6]]"
+            and told(client, "table[1][2]")["result"] == "6"
+        )
+        assert told(client, "table[1]")["result"] == "[4, 5, 6]"
+        begin = address(client, "&p->mass")
+        assert (
+            begin == int(told(client, "p")["memoryReference"], 16) + 8
+            and address(client, "&p[1]") == begin + 24
+        )
+        assert told(client, "p->mass@2")["result"] == "[3, 3]" and "mass=3" in told(client, "*p@2")["result"]
+        assert (
+            told(client, "counts[1] = table[1][0] = 7")["result"] == "7"
+            and told(client, "counts[2] += 1")["result"] == "5"
+        )
+        assert told(client, "counts")["result"] == "[2, 7, 5]"
+        assert "has no address" in refused(client, "&counts[1]")
+        body = client.ask("cudasim/disassemble", frameId=client.frames()[0]["id"])
+        assert body["function"] == "simulate"
+        assert {one["line"] for one in body["lines"] if one.get("current")} == {line}
+        device = client.ask("cudasim/disassemble", function="energy")["lines"]
+        assert "energy" in next(one["text"] for one in device if "define" in one["text"])
+        ptx = client.ask("cudasim/disassemble", form="ptx", frameId=client.frames()[0]["id"])["lines"]
+        assert any(
+            one.get("current") and "st.global" in one["text"] or "ld.global" in one["text"] for one in ptx
+        )
+        client.break_at()
+        client.ask("setBreakpoints", source={"path": str(source)}, breakpoints=[])
+        assert client.go_to_end() == "[606.0, 608.5, 912.0, 610.5]\n"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 #: What rewritten code calls, besides the names of the debugged function.
-HELPERS = {}
+HELPERS: dict[str, Any] = {}
 _COMPONENTS = ("real", "imag")
 
 
@@ -36,7 +36,7 @@ class _Rewriter(ast.NodeTransformer):
         self._names = names
 
     def visit_Assign(self, node):
-        before = []
+        before: list[Any] = []
         targets = [self._target(target, before) for target in node.targets]
         if not before:
             return node
@@ -47,7 +47,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def _target(self, target, found):
         """The target, or a name that nobody reads in its place where it is such a part, which is added to `found`."""
-        steps = []
+        steps: list[ast.expr] = []
         node = target
         while isinstance(node, (ast.Subscript, ast.Attribute)):
             if isinstance(node, ast.Attribute):
@@ -93,7 +93,7 @@ def _with_part(whole, steps, value):
         return type(whole)(number)
     if isinstance(whole, tuple):
         if isinstance(step, str):
-            return whole._replace(**{step: changed})
+            return type(whole)(*(changed if name == step else getattr(whole, name) for name in whole._fields))  # type: ignore[attr-defined]
         items = list(whole)
         items[step.value] = changed
         return type(whole)(*items) if hasattr(whole, "_fields") else tuple(items)
