@@ -187,10 +187,11 @@ def test_the_number_of_elements_that_are_shown_holds_for_computed_values(tmp_pat
     assert shows(
         tmp_path, "set print elements 3", "p x", "p x * 2", "p (x * 2).reshape(250, 2)", "p [1, 2, 3, 4]", "p $2[400]",
         "set print elements 0", "p x[:4] + 1", "set print elements 250", "p len(str((x * 2).tolist()))", "set $a = x[:400] * 2",
-        "p $a[399]", "p flag", "p $ + 1",
+        "p $a[399]", "p flag", "p $ + 1", "set $b = np.arange(5000)", "p $b[0]",
     ) == [
         "$1 = [ 0., 1., 2., ...]", "$2 = [ 0., 2., 4., ...]", "$3 = [[ 0., 2.], [ 4., ...]]", "$4 = [1, 2, 3, ...]", "$5 = 800.0",
         "$6 = [1., 2., 3., 4.]", "$7 = 3445", "$8 = 798.0", "$9 = True", "$10 = 2",
+        "$b cannot be part of an expression: its text does not hold the whole value.",
     ]  # fmt: skip
 
 
