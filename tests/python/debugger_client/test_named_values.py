@@ -91,6 +91,13 @@ def test_conditions_follow_names(client):
     assert "stop only if i == $n" in client.ask("info breakpoints")
 
 
+def test_watches_and_lanes_know_names(stopped):
+    stopped.ask("set $n = 3", "watch x[$n]")
+    assert stopped.requests("dataBreakpointInfo")[-1]["name"] == "x[np.int64(3)]"
+    stopped.ask("display v + $n", "set $n = 5")
+    assert stopped.ask("display").endswith(f"{stopped.debugger.displays[0].number}: v + $n = 10005\n")
+
+
 def test_statements_are_assignments(stopped):
     assert stopped.ask("v = i * 2") == "" and stopped.ask("p v") == "$1 = 20\n"
     stopped.ask("v += 1")
