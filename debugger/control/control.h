@@ -68,6 +68,8 @@ class Control final : public execution::StopHandler {
     [[nodiscard]] Session& session() const { return session_; }
     [[nodiscard]] const KernelCode& code() const { return *code_; }
     [[nodiscard]] const std::string& kernel() const { return code_->name(); }
+    /// What the kernel was compiled of; null: nobody has said.
+    [[nodiscard]] const image::KernelImage* image() const { return image_ ? &*image_ : nullptr; }
     /// Counted in the process, from 1.
     [[nodiscard]] std::uint64_t number() const { return number_; }
     [[nodiscard]] const execution::LaunchConfiguration& configuration() const {
@@ -200,6 +202,7 @@ class Control final : public execution::StopHandler {
     std::uint64_t watch_version_ = 0;  ///< of the table that watched_ is a copy of
     std::atomic<bool> look_{false};
     const CoreSource* core_source_ = nullptr;
+    std::optional<image::KernelImage> image_;
     bool at_entry_ = false;  ///< its first statement stops
     // Of a launch that began in usual code.
     std::vector<Breakpoint> found_;             ///< that lie in the kernel, which was not known before

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "simulator/execution/stop.h"
@@ -29,6 +30,12 @@ class Evaluator {
     /// target = value, on the variables of the frame. The text is that of the target's new value.
     virtual Evaluation assign(execution::StoppedLaunch& launch, execution::ThreadRef thread,
                               std::uint32_t frame, const std::string& target, const std::string& value) = 0;
+    /// What expressions know besides the frame's variables and the special registers: names and what they are
+    /// in the protocol's words, "function", "module" or "value".
+    virtual std::vector<std::pair<std::string, std::string>> names_around(
+        execution::StoppedLaunch& /*launch*/, execution::ThreadRef /*thread*/, std::uint32_t /*frame*/) {
+        return {};
+    }
     /// Where the host program launches, innermost first.
     virtual std::vector<findings::SourceLocation> host_frames() = 0;
     /// Ends the evaluation that runs, where one does, as soon as that is possible. Any host thread calls it;

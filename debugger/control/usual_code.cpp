@@ -9,6 +9,7 @@ namespace cudasim::debugger {
 using execution::StoppedLaunch;
 
 bool Control::needs_stops(const execution::KernelToStop& kernel) {
+    image_ = kernel.image;
     if (session_.history_bytes == 0 || session_.stop_at_entry || session_.pause_is_wanted()) return true;
     if (const CoreSource* core = CoreSource::of_this_thread(); core != nullptr && core->is_recorded())
         return true;

@@ -75,6 +75,8 @@ const std::vector<Row> Row::all{
     {"exceptionInfo", nullptr, &Adapter::exception_info},
     {"readMemory", nullptr, &Adapter::read_memory},
     {"writeMemory", nullptr, &Adapter::write_memory},
+    {"cudasim/allocations", nullptr, &Adapter::allocations},
+    {"cudasim/disassemble", nullptr, &Adapter::disassemble},
     {"cudasim/core", nullptr, &Adapter::write_core},
     {"pause"},  // receive() does it: what it means depends on whether a launch is stopped
 };

@@ -132,6 +132,8 @@ class Adapter final : public Audience {
     json::Value exception_info(Control& control, const Arguments& arguments);
     json::Value read_memory(Control& control, const Arguments& arguments);
     json::Value write_memory(Control& control, const Arguments& arguments);
+    json::Value allocations(Control& control, const Arguments& arguments);
+    json::Value disassemble(Control& control, const Arguments& arguments);
     json::Value write_core(Control& control, const Arguments& arguments);
 
     // Of requests that wait for a launch to take them (cancelling.cpp).

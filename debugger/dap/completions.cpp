@@ -77,6 +77,14 @@ json::Value Inspection::completions(Control& control, const Arguments& arguments
         for (const SpecialRegister& each : special_registers(control, here.thread))
             if (known.insert(each.name).second) names.emplace_back(each.name, "variable");
         names.emplace_back("np", "module");
+        names.emplace_back("math", "module");
+        if (Evaluator* evaluator = control.session().evaluator_for(control.launch()))
+            for (const auto& [name, kind] :
+                 evaluator->names_around(control.launch(), here.thread, here.index))
+                if (known.insert(name).second)
+                    names.emplace_back(name, kind == "function" ? "function"
+                                             : kind == "module" ? "module"
+                                                                : "value");
     }
     std::ranges::sort(names);
     const std::size_t begin = static_cast<std::size_t>(word.data() - whole.data());

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 
 #include "debugger/dap/special_registers.h"
@@ -19,10 +20,16 @@ using execution::ThreadRef;
 
 namespace {
 
+const std::string thread_has_ended = "the thread has ended, and its variables with it";
 constexpr std::uint64_t first_page = 1000;  ///< of children, for clients that name no count
 
 std::string hexadecimal(std::uint64_t address) {
     return "0x" + llvm::utohexstr(address, true);
+}
+
+/// Of an element of an array that the operator @ has made.
+std::string expression_of(const Value& element) {
+    return "*(" + element.type->name + " *) " + hexadecimal(element.address.value_or(0));
 }
 
 /// Whether a file is this text, as front ends read files: without the mark of UTF-8 and carriage returns.
@@ -173,6 +180,12 @@ void Inspection::describe(json::Object& target, Node node, const Memory& memory)
         target["memoryReference"] = hexadecimal(value.array->address);
     else if (value.address)
         target["memoryReference"] = hexadecimal(*value.address);
+    else if (value.type && value.type->kind == TypeKind::pointer &&
+             value.bytes.size() >= sizeof(std::uint64_t)) {
+        std::uint64_t address = 0;
+        std::memcpy(&address, value.bytes.data(), sizeof address);
+        target["memoryReference"] = hexadecimal(address);
+    }
     (void)memory;
     target["variablesReference"] = elements + members != 0 ? add(std::move(node)) : 0;
 }
@@ -236,6 +249,7 @@ json::Value Inspection::variables(Control& control, const Arguments& arguments) 
     const std::string filter = arguments.text_or("filter");
     const ThreadMemory memory(control.launch(), whole.frame.thread);
     json::Array list;
+    const bool is_artificial = last_outside_of_brackets(whole.expression, '@') != std::string::npos;
     const auto show = [&](const std::string& name, Node node) {
         json::Object described{{"name", json_text(name)}, {"value", json_text(text_of(node.value, memory))}};
         if (!node.expression.empty())
@@ -263,7 +277,11 @@ json::Value Inspection::variables(Control& control, const Arguments& arguments) 
             if (count == 0) count = filter.empty() && start == 0 ? first_page : ~std::uint64_t{0} - start;
             count = std::min(count, std::uint64_t{1} << 20);
             for (Part& part : parts_of(whole.value, start, count, memory)) {
-                std::string expression = whole.expression.empty() ? "" : whole.expression + part.suffix;
+                std::string expression;
+                if (is_artificial)
+                    expression = expression_of(part.value);
+                else if (!whole.expression.empty())
+                    expression = whole.expression + part.suffix;
                 show(part.name, {Scope::none, whole.frame, whole.variable, std::move(expression),
                                  std::move(part.value)});
             }
@@ -307,8 +325,15 @@ Evaluation Inspection::front_end_value(Control& control, const Frame& frame, con
     if (evaluator != nullptr && !frame.is_host) {
         Evaluation value = evaluator->evaluate(control.launch(), frame.thread, frame.index, expression);
         if (value.interrupted) throw RequestError(value.text);  // also where other threads were to follow
-        if (!value.ok && control.launch().state(frame.thread) == execution::ThreadState::not_started)
+        const execution::ThreadState state = control.launch().state(frame.thread);
+        if (!value.ok && state == execution::ThreadState::not_started)
             value.text = "the thread has not started; " + value.text;
+        if (!value.ok && state == execution::ThreadState::over &&
+            control.launch().location(frame.thread).empty()) {
+            const bool is_name =
+                value.text.starts_with("NameError") || value.text.starts_with("there is no variable");
+            value.text = thread_has_ended + (is_name ? "" : "; " + value.text);
+        }
         return value;
     }
     Evaluation none;
@@ -322,11 +347,19 @@ json::Value Inspection::evaluate(Control& control, const Arguments& arguments) {
     forget_what_is_over(control);
     const Frame here = frame_of(control, arguments);
     const ThreadMemory memory(control.launch(), here.thread);
+    if (arguments.text_or("context") == "repl" && !here.is_host)
+        if (const auto assignment = assignment_from(expression)) {
+            json::Object described = assigned(control, here, *assignment);
+            described["result"] = std::move(described["value"]);
+            described.erase("value");
+            return described;
+        }
     if (auto node = place(control, here, expression)) {
         json::Object described{{"result", json_text(text_of(node->value, memory))}};
         describe(described, std::move(*node), memory);
         return described;
     }
+    if (auto found = of_memory(control, here, expression)) return std::move(*found);
     const Evaluation value = front_end_value(control, here, expression);
     if (!value.ok) throw RequestError(value.text);
     return json::Object{
@@ -378,6 +411,21 @@ json::Value Inspection::evaluate_lanes(Control& control, const Arguments& argume
 
 // Assignment -----------------------------------------------------------------------------------------------
 
+namespace {
+
+/// Whether compiled code reads a variable of this type from where a debugger sets it: numbers, and tuples of
+/// them.
+bool is_read_from_memory(const Type& type) {
+    if (type.kind <= TypeKind::boolean) return true;
+    if (type.kind != TypeKind::structure || type.is_array() || type.name.starts_with("range")) return false;
+    const auto is_there = [](const Member& each) {
+        return each.name != "present" && is_read_from_memory(*each.type);
+    };
+    return !type.members.empty() && std::ranges::all_of(type.members, is_there);
+}
+
+}  // namespace
+
 /// @throws RequestError
 void Inspection::assign(Control& control, const Node& node, const std::string& text) {
     const Value& value = node.value;
@@ -387,16 +435,33 @@ void Inspection::assign(Control& control, const Node& node, const std::string& t
         const Evaluation evaluated = front_end_value(control, node.frame, text);
         if (!evaluated.ok) throw RequestError(evaluated.text);
         bytes = bytes_of_literal(*value.type, evaluated.text, error);
+        if (!bytes &&
+            evaluated.text.starts_with('<')) {  // an object that the front end may have a number for
+            const Evaluation done =
+                control.session()
+                    .evaluator_for(control.launch())
+                    ->assign(control.launch(), node.frame.thread, node.frame.index, node.expression, text);
+            if (!done.ok) throw RequestError(done.text);
+            return;
+        }
     }
     if (!bytes) throw RequestError(error);
     bool done = false;
-    if (value.address)
+    if (value.address) {
         done = control.launch().write(node.frame.thread, *value.address, *bytes);
-    else if (node.expression == node.variable)
+    } else if (node.expression == node.variable) {
         done = control.launch().set_variable(node.frame.thread, node.frame.index, node.variable, *bytes);
-    else
-        throw RequestError("a part of '" + node.variable +
-                           "' cannot be set: compiled code keeps it as a whole");
+    } else {
+        std::optional<Value> whole = variable(control, node.frame, node.variable);
+        if (!whole || !whole->unavailable.empty() || !is_read_from_memory(*whole->type) ||
+            value.offset + bytes->size() > whole->bytes.size())
+            throw RequestError("a part of '" + node.variable +
+                               "' cannot be set: compiled code reads a value of type " +
+                               (whole ? type_text(*whole) : "unknown") + " elsewhere");
+        std::ranges::copy(*bytes, whole->bytes.begin() + static_cast<std::ptrdiff_t>(value.offset));
+        done =
+            control.launch().set_variable(node.frame.thread, node.frame.index, node.variable, whole->bytes);
+    }
     if (!done) throw RequestError("'" + node.expression + "' cannot be set here");
 }
 
@@ -422,11 +487,56 @@ json::Value Inspection::set_expression(Control& control, const Arguments& argume
     const std::string expression = arguments.text("expression"), text = arguments.text("value");
     forget_what_is_over(control);
     const Frame here = frame_of(control, arguments);
+    require_variables(control, here);
+    return assigned(control, here, expression, text);
+}
+
+bool Inspection::is_cplusplus(const Control& control) {
+    const auto& kernel = control.launch().launch().kernel;
+    return kernel && kernel->is_cplusplus;
+}
+
+/// @throws RequestError for a thread that is over
+void Inspection::require_variables(const Control& control, const Frame& here) {
+    if (!here.is_host && control.launch().state(here.thread) == execution::ThreadState::over &&
+        control.launch().location(here.thread).empty())
+        throw RequestError(thread_has_ended);
+}
+
+/// As the kernel's language has it: Python evaluates the value once and assigns from the left, C++ from the
+/// right.
+json::Object Inspection::assigned(Control& control, const Frame& here, const Assignment& assignment) {
+    require_variables(control, here);
+    const std::vector<std::string>& targets = assignment.targets;
+    const bool is_cplusplus = this->is_cplusplus(control);
+    if (!assignment.operation.empty()) {
+        std::string target = targets.front();
+        const auto node = is_cplusplus ? std::nullopt : place(control, here, target);
+        if (node && node->value.array) target += "[...]";
+        return assigned(control, here, target,
+                        targets.front() + " " + assignment.operation + " (" + assignment.value + ")");
+    }
+    Evaluator* evaluator = control.session().evaluator_for(control.launch());
+    if (targets.size() > 1 && evaluator != nullptr && evaluator == control.session().evaluator.load()) {
+        std::string rest;
+        for (std::size_t i = 1; i < targets.size(); ++i) rest += targets[i] + " = ";
+        const Evaluation value = evaluator->assign(control.launch(), here.thread, here.index, targets.front(),
+                                                   rest + assignment.value);
+        if (!value.ok) throw RequestError(value.text);
+        return json::Object{
+            {"value", json_text(value.text)}, {"type", json_text(value.type)}, {"variablesReference", 0}};
+    }
+    json::Object described = assigned(control, here, targets.back(), assignment.value);
+    for (std::size_t i = targets.size() - 1; i-- > 0;)
+        described = assigned(control, here, targets[i], targets[i + 1]);
+    return described;
+}
+
+json::Object Inspection::assigned(Control& control, const Frame& here, const std::string& expression,
+                                  const std::string& text) {
     const ThreadMemory memory(control.launch(), here.thread);
     Evaluator* evaluator = control.session().evaluator_for(control.launch());
-    const bool is_cplusplus =
-        control.launch().launch().kernel && control.launch().launch().kernel->is_cplusplus;
-    auto node = is_cplusplus ? std::nullopt : place(control, here, expression);
+    auto node = is_cplusplus(control) ? std::nullopt : place(control, here, expression);
     if (node && !node->value.array && node->value.type->kind <= TypeKind::boolean) {
         for (const SpecialRegister& each : special_registers(control, here.thread))
             if (each.name == node->variable) throw RequestError("special registers cannot be set");

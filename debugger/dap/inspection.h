@@ -10,6 +10,8 @@
 
 #include "debugger/control/control.h"
 #include "debugger/dap/message.h"
+#include "debugger/dap/watch_targets.h"
+#include "debugger/values/assignment.h"
 #include "debugger/values/value.h"
 
 namespace cudasim::debugger {
@@ -36,6 +38,8 @@ class Inspection {
     json::Value data_breakpoint_info(Control& control, const Arguments& arguments);
     json::Value read_memory(Control& control, const Arguments& arguments);
     json::Value write_memory(Control& control, const Arguments& arguments);
+    json::Value allocations(Control& control, const Arguments& arguments);
+    json::Value disassemble(Control& control, const Arguments& arguments);
 
     /// The protocol's description of a file: its path, or a number where it is text that lies in no file, or
     /// where the file has changed since it was compiled.
@@ -82,6 +86,25 @@ class Inspection {
     [[nodiscard]] Evaluation front_end_value(Control& control, const Frame& frame,
                                              const std::string& expression);
     void assign(Control& control, const Node& node, const std::string& text);
+    json::Object assigned(Control& control, const Frame& here, const std::string& target,
+                          const std::string& text);
+    json::Object assigned(Control& control, const Frame& here, const Assignment& assignment);
+    static void require_variables(const Control& control, const Frame& here);
+    [[nodiscard]] static bool is_cplusplus(const Control& control);
+    [[nodiscard]] std::int64_t whole_number(Control& control, const Frame& frame, const std::string& text);
+    [[nodiscard]] WatchTargets::Place watch_place(Control& control, const Frame& frame);
+
+    // addresses.cpp
+    [[nodiscard]] std::optional<json::Value> of_memory(Control& control, const Frame& here,
+                                                       const std::string& expression);
+    [[nodiscard]] std::optional<Value> element_behind(Control& control, const Frame& here,
+                                                      const std::string& text);
+    [[nodiscard]] std::optional<Value> in_memory(Control& control, const Frame& here,
+                                                 const std::string& text);
+    [[nodiscard]] std::optional<json::Object> located(Control& control, const Frame& here,
+                                                      const std::string& text);
+    [[nodiscard]] Node elements_from(Control& control, const Frame& here, const std::string& text,
+                                     const Value& first, std::int64_t count);
 
     Types types_;
     std::vector<Frame> frames_;

@@ -2,8 +2,11 @@
 #include <llvm/Support/Base64.h>
 
 #include <charconv>
+#include <mutex>
 
 #include "debugger/dap/inspection.h"
+#include "debugger/dap/thread_memory.h"
+#include "simulator/memory/arena.h"
 
 namespace cudasim::debugger {
 namespace {
@@ -54,6 +57,38 @@ json::Value Inspection::read_memory(Control& control, const Arguments& arguments
         result["data"] =
             llvm::encodeBase64(llvm::StringRef(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
     return result;
+}
+
+/// The memory of the device that the program has allocated, and who of the frame's variables lies in it.
+json::Value Inspection::allocations(Control& control, const Arguments& arguments) {
+    forget_what_is_over(control);
+    const Frame here = frame_of(control, arguments);
+    std::vector<memory::Allocation> all;
+    const execution::Launch& launch = control.launch().launch();
+    if (launch.arena != nullptr) {
+        const std::lock_guard lock(*launch.arena_mutex);
+        launch.arena->for_each_live([&](const memory::Allocation& each) { all.push_back(each); });
+    }
+    std::vector<std::pair<std::uint64_t, std::string>> arrays;
+    if (!here.is_host)
+        for (const findings::VariableValue& each : control.launch().variables(here.thread))
+            if (each.frame == here.index)
+                if (const Value value = value_of(types_, each); value.array)
+                    arrays.emplace_back(value.array->address, each.name);
+    json::Array list;
+    for (const memory::Allocation& each : all) {
+        json::Object described{{"address", hexadecimal(each.address)}, {"bytes", json_number(each.bytes)}};
+        if (!each.label.empty()) described["label"] = json_text(each.label);
+        if (each.read_only) described["readOnly"] = true;
+        if (each.adopted) described["host"] = true;
+        json::Array names;
+        for (const auto& [address, name] : arrays)
+            if (address >= each.address && address - each.address < std::max<std::uint64_t>(each.bytes, 1))
+                names.push_back(json_text(name));
+        if (!names.empty()) described["variables"] = std::move(names);
+        list.push_back(std::move(described));
+    }
+    return json::Object{{"allocations", std::move(list)}};
 }
 
 json::Value Inspection::write_memory(Control& control, const Arguments& arguments) {

@@ -297,6 +297,15 @@ json::Value Adapter::write_memory(Control& control, const Arguments& arguments) 
     return inspection_.write_memory(control, arguments);
 }
 
+json::Value Adapter::allocations(Control& control, const Arguments& arguments) {
+    return inspection_.allocations(control, arguments);
+}
+
+json::Value Adapter::disassemble(Control& control, const Arguments& arguments) {
+    inspection_.first_line = first_line_.load();
+    return inspection_.disassemble(control, arguments);
+}
+
 /// The launch as it was before it began, as a core file. The file's name is absolute.
 json::Value Adapter::write_core(Control& control, const Arguments& arguments) {
     const std::string path = arguments.text("file");

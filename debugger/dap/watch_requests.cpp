@@ -38,6 +38,29 @@ const char* space_text(const WatchTarget& target) {
 
 }  // namespace
 
+std::int64_t Inspection::whole_number(Control& control, const Frame& frame, const std::string& text) {
+    const Evaluation value = front_end_value(control, frame, text);
+    std::int64_t number = 0;
+    const char* last = value.text.data() + value.text.size();
+    if (!value.ok) throw RequestError(value.text);
+    if (std::from_chars(value.text.data(), last, number).ptr != last || value.text.empty())
+        throw RequestError("'" + text + "' is " + value.text + ", which is no index");
+    return number;
+}
+
+WatchTargets::Place Inspection::watch_place(Control& control, const Frame& frame) {
+    return {control.launch(),
+            {frame.thread, frame.index},
+            control.number(),
+            [this, &control, frame](const std::string& name) {
+                for (const SpecialRegister& each : special_registers(control, frame.thread))
+                    if (each.name == name)
+                        throw RequestError("special registers do not change, and have no address");
+                return variable(control, frame, name);
+            },
+            [this, &control, frame](const std::string& text) { return whole_number(control, frame, text); }};
+}
+
 /// What cannot be watched has no data id, and a description that says why.
 json::Value Inspection::data_breakpoint_info(Control& control, const Arguments& arguments) {
     std::string expression = arguments.text("name");
@@ -54,25 +77,7 @@ json::Value Inspection::data_breakpoint_info(Control& control, const Arguments& 
     }
     try {
         if (here.is_host) throw RequestError("only variables of kernels can be watched");
-        const WatchTargets::Place place{
-            control.launch(),
-            {here.thread, here.index},
-            control.number(),
-            [&](const std::string& name) {
-                for (const SpecialRegister& each : special_registers(control, here.thread))
-                    if (each.name == name) throw RequestError("special registers do not change");
-                return variable(control, here, name);
-            },
-            [&](const std::string& text) {
-                const Evaluation value = front_end_value(control, here, text);
-                std::int64_t number = 0;
-                const char* last = value.text.data() + value.text.size();
-                if (!value.ok) throw RequestError(value.text);
-                if (std::from_chars(value.text.data(), last, number).ptr != last || value.text.empty())
-                    throw RequestError("'" + text + "' is " + value.text + ", which is no index");
-                return number;
-            }};
-        WatchTarget target = WatchTargets::find(place, expression, bytes);
+        WatchTarget target = WatchTargets::find(watch_place(control, here), expression, bytes);
         json::Array access{"write"};
         if (!target.is_variable) {
             access.push_back("read");

@@ -420,6 +420,19 @@ WatchTexts texts_of_variable(const TypePtr& part, const StoppedLaunch& launch, c
 
 }  // namespace
 
+Value WatchTargets::value(const Place& place, const std::string& text) {
+    const std::string expression(stripped(text));
+    if (!expression.starts_with('*')) {
+        Found found = place_of(place, expression);
+        if (!found.value.array && found.value.type->kind == TypeKind::unknown && found.value.bytes.empty())
+            throw RequestError("'" + expression +
+                               "' is not assigned yet: go on to a statement behind its assignment");
+        return std::move(found.value);
+    }
+    Value value = at_address(expression, 0).value;
+    return value_at(value.type, *value.address, ThreadMemory(place.launch, place.frame.thread));
+}
+
 WatchTarget WatchTargets::find(const Place& place, const std::string& text, std::uint64_t bytes) {
     const std::string expression(stripped(text));
     const bool is_address = expression.starts_with('*');

@@ -31,6 +31,8 @@ class WatchTargets {
     /// @throws RequestError where it is nothing that can be watched
     [[nodiscard]] static WatchTarget find(const Place& place, const std::string& expression,
                                           std::uint64_t bytes);
+    /// The value at such a place, with its address where it lies in memory. @throws RequestError
+    [[nodiscard]] static Value value(const Place& place, const std::string& expression);
 };
 
 }  // namespace cudasim::debugger

@@ -44,6 +44,21 @@ class PythonEvaluator final : public debugger::Evaluator {
             return object_.attr("assign")(view, where, frame, target, value);
         });
     }
+    std::vector<std::pair<std::string, std::string>> names_around(StoppedLaunch& launch, ThreadRef thread,
+                                                                  std::uint32_t frame) override {
+        std::vector<std::pair<std::string, std::string>> names;
+        if (interpreter_is_ending()) return names;
+        const cpython::HeldGil held;
+        const auto view = std::make_shared<StopView>(launch, false);
+        try {
+            names = py::cast<std::vector<std::pair<std::string, std::string>>>(object_.attr("names_around")(
+                py::cast(view), py::make_tuple(thread.block, thread.thread), frame));
+        } catch (const py::error_already_set&) {
+            names.clear();  // some names are better than an error while a word is typed
+        }
+        view->expire();
+        return names;
+    }
     std::vector<findings::SourceLocation> host_frames() override {
         std::vector<findings::SourceLocation> frames;
         if (interpreter_is_ending()) return frames;

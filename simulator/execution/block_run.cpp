@@ -384,7 +384,8 @@ bool BlockRun::cut(Runner* runner) {
 [[gnu::noinline]] void BlockRun::handle(Runner* runner, std::uint32_t first) {
     while (runner->event == Event::printing || runner->event == Event::stopped ||
            runner->event == Event::at_named_barrier) {
-        progress_ = true;
+        // A stop is nothing that the thread has done: with or without it, other blocks begin at the same time.
+        if (runner->event != Event::stopped) progress_ = true;
         if (runner->event == Event::stopped) {
             if (!stop(runner, first)) return;
         } else if (runner->event == Event::at_named_barrier) {

@@ -206,9 +206,9 @@ std::vector<VariableValue> arguments_of(const Launch& launch) {
     return launch.kernel ? Reader(launch, nullptr, nullptr).arguments() : std::vector<VariableValue>();
 }
 
-bool set_in_record(const Launch& launch, jit::FrameRecord* innermost, std::uint32_t frame,
-                   std::string_view name, std::span<const std::byte> bytes) {
-    if (!launch.kernel) return false;
+std::byte* set_in_record(const Launch& launch, jit::FrameRecord* innermost, std::uint32_t frame,
+                         std::string_view name, std::span<const std::byte> bytes) {
+    if (!launch.kernel) return nullptr;
     const jit::Stops& stops = launch.kernel->stops;
     for (jit::FrameRecord* record = innermost; record != nullptr; record = record->caller) {
         if (record->place >= stops.places.size()) continue;
@@ -223,11 +223,11 @@ bool set_in_record(const Launch& launch, jit::FrameRecord* innermost, std::uint3
             if (variable.name != name || variable.bytes != bytes.size() || !assigned) continue;
             std::memcpy(memory + variable.parts.front().value, bytes.data(), bytes.size());
             record->keeps_parameters = 0;
-            return true;
+            return memory + variable.parts.front().value;
         }
-        return false;
+        return nullptr;
     }
-    return false;
+    return nullptr;
 }
 
 void keep_global_arrays(const Launch& launch, std::vector<findings::Finding>& findings) {

@@ -32,10 +32,10 @@ struct Runner;
 /// The kernel's arguments, of code that is compiled for stops, as a thread finds them that has not started.
 [[nodiscard]] std::vector<findings::VariableValue> arguments_of(const Launch& launch);
 
-/// Gives a variable another value. False when the frame has no such variable, it has not been assigned,
-/// or its type has another size.
-[[nodiscard]] bool set_in_record(const Launch& launch, jit::FrameRecord* innermost, std::uint32_t frame,
-                                 std::string_view name, std::span<const std::byte> bytes);
+/// Gives a variable another value. @return where it lies; null when the frame has no such variable, it has
+/// not been assigned, or its type has another size.
+[[nodiscard]] std::byte* set_in_record(const Launch& launch, jit::FrameRecord* innermost, std::uint32_t frame,
+                                       std::string_view name, std::span<const std::byte> bytes);
 
 /// Copies the elements of the arrays in global memory that the first error's variables refer to. Called at
 /// the end of the launch, while the arrays are still there.

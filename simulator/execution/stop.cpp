@@ -314,7 +314,10 @@ bool StoppedLaunch::set_variable(ThreadRef thread, std::uint32_t frame, std::str
     if (!block.site_of(thread.thread)) return false;
     if (launch_.host_kernel != nullptr)
         return launch_.host_kernel->set_variable(block.coordinate(thread.thread), frame, name, bytes);
-    if (!set_in_record(launch_, block.stop_state(thread.thread).innermost, frame, name, bytes)) return false;
+    const std::byte* place =
+        set_in_record(launch_, block.stop_state(thread.thread).innermost, frame, name, bytes);
+    if (place == nullptr) return false;
+    watches_.refresh(reinterpret_cast<std::uint64_t>(place), bytes.size());
     if (history_)
         history_->add({.call = call_,
                        .kind = Choice::Kind::set_variable,

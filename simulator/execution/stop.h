@@ -484,6 +484,8 @@ class StoppedLaunch {
     void repeat_choices();
     [[nodiscard]] bool repeat_run(const Choice& choice);
     void arrive();
+    void repeat_values();
+    void repeat_value(const Choice& choice);
     void count_to_next();
     void count_to_place(std::uint64_t count);
     bool begins_to_follow();

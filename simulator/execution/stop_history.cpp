@@ -187,7 +187,10 @@ void StoppedLaunch::repeat_or_call(StopEvent event, const std::function<void()>&
     const bool is_at_count = std::exchange(is_at_count_, false);
     if (!repeats_) return call();
     const bool is_stop = event == StopEvent::stopped;
-    if (is_stop && is_at_count && count() == target_) return arrive();
+    if (is_stop && is_at_count && count() == target_) {
+        repeat_values();
+        return arrive();
+    }
     if (is_stop && !is_silent_) handler_.stopped(*this);
     if (is_to_go_back()) return;
     const bool follows = is_at_count && begins_to_follow();
@@ -224,18 +227,36 @@ void StoppedLaunch::repeat_choices() {
                 }
                 break;
             case Choice::Kind::set_variable:
-                if (exists(choice.thread))
-                    (void)set_in_record(launch_,
-                                        find(choice.thread.block)->stop_state(choice.thread.thread).innermost,
-                                        choice.frame, choice.variable, choice.bytes);
-                break;
             case Choice::Kind::write:
-                if (accessible(choice.thread, choice.address, choice.bytes.size(), true))
-                    put(choice.thread, choice.address, choice.bytes);
+                repeat_value(choice);
                 break;
         }
     }
     count_to_next();
+}
+
+void StoppedLaunch::repeat_value(const Choice& choice) {
+    if (choice.kind == Choice::Kind::set_variable && exists(choice.thread)) {
+        const std::byte* place =
+            set_in_record(launch_, find(choice.thread.block)->stop_state(choice.thread.thread).innermost,
+                          choice.frame, choice.variable, choice.bytes);
+        if (place != nullptr) watches_.refresh(reinterpret_cast<std::uint64_t>(place), choice.bytes.size());
+    }
+    if (choice.kind == Choice::Kind::write &&
+        accessible(choice.thread, choice.address, choice.bytes.size(), true))
+        put(choice.thread, choice.address, choice.bytes);
+}
+
+/// Where the launch arrives, the handler had set values before it let threads run.
+void StoppedLaunch::repeat_values() {
+    while (const Choice* next = history_->next_choice()) {
+        if (next->call != call_ ||
+            (next->kind != Choice::Kind::set_variable && next->kind != Choice::Kind::write))
+            return;
+        const Choice choice = *next;
+        history_->choice_is_repeated();
+        repeat_value(choice);
+    }
 }
 
 /// @return false: the launch has come to where it was to stop, on the way
@@ -250,7 +271,10 @@ bool StoppedLaunch::repeat_run(const Choice& choice) {
     while (run_held(choice.thread) == ThreadState::stopped) {
         const bool is_at_count = std::exchange(is_at_count_, false);
         if (is_at_count && count() == target_) {
-            history_->stop_repeating(true, target_);
+            if (choice.at_statement && choice.end == target_)
+                repeat_values();
+            else
+                history_->stop_repeating(true, target_);
             arrive();
             return false;
         }

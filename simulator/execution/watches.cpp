@@ -228,6 +228,15 @@ void Watches::refresh(std::uint64_t address, std::uint64_t bytes) {
     };
     look_again(global_);
     for (auto& [context, block] : blocks_) look_again(block.regions);
+    for (Variable& each : variables_) {
+        if (each.frame.left || each.frame.is_told) continue;  // its record may be somebody else's
+        for (const Slot& slot : each.slots) {
+            const std::uint64_t begin = reinterpret_cast<std::uint64_t>(each.frame.record) + slot.place;
+            const std::uint64_t low = std::max(address, begin);
+            const std::uint64_t high = std::min(address + bytes, begin + slot.bytes);
+            if (low < high) std::memcpy(each.known.data() + slot.known + (low - begin), at(low), high - low);
+        }
+    }
 }
 
 // Variables ------------------------------------------------------------------------------------------------

@@ -1,7 +1,9 @@
 // See debug_types.h.
 #include "simulator/jit/debug_types.h"
 
+#include <llvm/ADT/SmallVector.h>
 #include <llvm/BinaryFormat/Dwarf.h>
+#include <llvm/IR/Constants.h>
 #include <llvm/Support/JSON.h>
 
 namespace cudasim::jit {
@@ -39,12 +41,35 @@ std::int64_t bytes_of(const DIType& type) {
 
 json::Object describe(const DIType* type, unsigned depth);
 
+/// How many elements an array has along each axis, the outermost first; one axis with all where that is not
+/// said.
+SmallVector<std::uint64_t> extents_of(const DICompositeType& type, std::uint64_t length) {
+    SmallVector<std::uint64_t> extents;
+    std::uint64_t product = 1;
+    for (const DINode* node : type.getElements()) {
+        const auto* range = dyn_cast_or_null<DISubrange>(node);
+        const auto* count = range ? dyn_cast_if_present<ConstantInt*>(range->getCount()) : nullptr;
+        if (!count || count->getZExtValue() == 0) return {length};
+        extents.push_back(count->getZExtValue());
+        product *= extents.back();
+    }
+    return extents.empty() || product != length ? SmallVector<std::uint64_t>{length} : extents;
+}
+
+/// Of several dimensions: a sequence of sequences.
+json::Object describe_array(ArrayRef<std::uint64_t> extents, const DIType* element, unsigned depth) {
+    json::Object of = extents.size() > 1 ? describe_array(extents.drop_front(), element, depth)
+                                         : describe(element, depth + 1);
+    return json::Object{
+        {"kind", "sequence"}, {"length", static_cast<std::int64_t>(extents.front())}, {"of", std::move(of)}};
+}
+
 json::Object describe_composite(const DICompositeType& type, unsigned depth) {
     if (type.getTag() == dwarf::DW_TAG_array_type) {
         const DIType* element = type.getBaseType();
         const std::uint64_t element_bits = element ? element->getSizeInBits() : 0;
-        const auto length = static_cast<std::int64_t>(element_bits ? type.getSizeInBits() / element_bits : 0);
-        return json::Object{{"kind", "sequence"}, {"length", length}, {"of", describe(element, depth + 1)}};
+        const std::uint64_t length = element_bits ? type.getSizeInBits() / element_bits : 0;
+        return describe_array(extents_of(type, length), element, depth);
     }
     if (type.getTag() == dwarf::DW_TAG_enumeration_type) {
         json::Object number = describe(type.getBaseType(), depth + 1);

@@ -33,7 +33,8 @@ ALLOWED = {
         "simulator/execution",
     },
     "debugger/dap": {
-        "debugger/values", "debugger/control", "debugger/expressions", "simulator/findings", "simulator/jit", "simulator/execution"},
+        "debugger/values", "debugger/control", "debugger/expressions", "gpu_backend", "simulator/image", "simulator/findings",
+        "simulator/jit", "simulator/execution", "simulator/memory"},
     "debugger/server": {"debugger/control", "debugger/dap", "simulator/execution"},
     "debugger/cores": {
         "debugger/values", "debugger/control", "debugger/dap", "debugger/server", "simulator/driver", "simulator/findings",

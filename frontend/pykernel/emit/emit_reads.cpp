@@ -1,7 +1,9 @@
 // Reads of variables by which a debugger can set them (E13): the value that was stored, and a load
 // beside it, of which each back end takes one (simulator/image/variable_reads.h). Scalars of the user's
-// own functions are read so; arrays and tuples are not, because passes that run before the optimiser
+// own functions are read so, and tuples of them; arrays are not, because passes that run before the optimiser
 // have to see what they are made of.
+#include <algorithm>
+
 #include "frontend/pykernel/emit/emission.h"
 
 namespace cudasim::pykernel {
@@ -13,10 +15,18 @@ std::string word_for(const llvm::Type* type) {
     return type->isFloatTy() ? "float" : "double";
 }
 
+/// Numbers and dates, members of enumerations, and tuples and vectors of these.
+bool consists_of_scalars(TypeRef type) {
+    if (type->is(TypeKind::member)) return consists_of_scalars(type->element());
+    if (type->is(TypeKind::tuple) || type->is(TypeKind::vector))
+        return std::ranges::all_of(type->elements, consists_of_scalars);
+    return type->is_scalar();
+}
+
 }  // namespace
 
 Emitted FunctionEmitter::read(VariableId id, const Emitted& stored) {
-    const bool settable = module.program.request.variable_reads && stored.type->is_scalar() &&
+    const bool settable = module.program.request.variable_reads && consists_of_scalars(stored.type) &&
                           !graph_.variables[id].compiler_made && graph_.source->library_name.empty();
     if (!settable) return stored;
     const Parts loaded = load_parts(id, stored.type, "");

@@ -382,7 +382,7 @@ class FakeServer:
 
     def _evaluate(self, arguments):
         value = eval(
-            arguments["expression"],
+            arguments["expression"].removeprefix("&"),
             self._names(self._focus),
             {"np": types.SimpleNamespace(int64=int, float64=float)},
         )
@@ -409,6 +409,11 @@ class FakeServer:
             else:
                 found.append(([thread, thread], one))
         return {"values": [{"threads": str(a) if a == b else f"{a}..{b}", **one} for (a, b), one in found]}
+
+    def _completions(self, arguments):
+        text = arguments["text"][: arguments["column"] - 1]
+        names = [*self._names(self._focus), "threadIdx", "blockIdx", "warpsize"]
+        return {"targets": [{"label": name} for name in dict.fromkeys(names) if name.startswith(text)]}
 
     def _setExpression(self, arguments):
         self._values[arguments["expression"]] = eval(arguments["value"], self._names(self._focus))

@@ -28,7 +28,7 @@ def test_every_command_is_found_by_its_name():
 
 
 def test_several_commands_that_begin_so_are_named():
-    with pytest.raises(CommandError, match=r'^Ambiguous command "di": disable, display\.$'):
+    with pytest.raises(CommandError, match=r'^Ambiguous command "di": disable, disassemble, display\.$'):
         TABLE.find("di")
     with pytest.raises(CommandError, match="start, step"):
         TABLE.find("st")

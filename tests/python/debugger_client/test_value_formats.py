@@ -101,7 +101,11 @@ def test_substituted_arrays_evaluate(history):
 def test_what_the_history_does_not_have(history):
     with pytest.raises(CommandError, match=r"not yet reached \$9"):
         history.substituted("$9")
-    for text, kind in [("[0, ..., 9]", "array(int64, 1d, C)"), ("(x=1, y=2)", "Dim3"), ("[1, ...]", "list")]:
+    for text, kind in [
+        ("[0, ..., 9]", "array(int64, 1d, C)"),
+        ("(x=[1, ...], y=2)", "Pair"),
+        ("[1, ...]", "list"),
+    ]:
         history.add(text, kind)
         with pytest.raises(CommandError, match="does not hold the whole value"):
             history.substituted("$ + 1")

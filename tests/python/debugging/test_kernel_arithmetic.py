@@ -104,7 +104,7 @@ def stopped(client):
         ("rec.inner.b * 2", "86"),
         ("r[1].inner.b + rec.v[0, 1]", "47.5"),
         # what Python evaluates
-        ("[pt][0]", "Point(x=1, y=5.5)"),
+        ("[pt][0]", "(x=1, y=5.5)"),
         ("[pt.x, pt.y, i]", "[1, 5.5, 3]"),
         ("sum([pt.x, rec.a])", "4"),
         ("x + 1", "[1., 2., 3., 4.]"),

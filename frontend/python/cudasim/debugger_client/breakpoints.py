@@ -100,13 +100,19 @@ class Breakpoint:
             return "the entry of every kernel" if self.function == EVERY_KERNEL else self.function
         return f"{short_path(self.path)}:{self.actual_line or self.line}"
 
-    def arguments(self) -> dict[str, Any]:
-        """The element of setBreakpoints, setFunctionBreakpoints or setDataBreakpoints."""
+    def arguments(self, meaning_of: Callable[[str], str]) -> dict[str, Any]:
+        """The element of setBreakpoints, setFunctionBreakpoints or setDataBreakpoints.
+
+        :param meaning_of: gives the condition with values in the place of $1 and $name
+        """
         result: dict[str, Any] = {"name": self.function} if self.function else {"line": self.line}
         if self.expression:
             result = {"dataId": self.data_id, "accessType": self.access}
         if self.condition:
-            result["condition"] = self.condition
+            try:
+                result["condition"] = meaning_of(self.condition)
+            except CommandError:  # the program refuses it, and says why
+                result["condition"] = self.condition
         if self.ignore:
             result["hitCondition"] = f">= {self.ignore + 1}"
         if self.message is not None:
@@ -132,6 +138,7 @@ class Breakpoints:
         self._sent: set[str] = set()
         self._calls: dict[int, Breakpoint] = {}  # by the program's numbers
         self._deleted_calls: set[tuple[str, int]] = set()
+        self.meaning_of: Callable[[str], str] = lambda condition: condition
 
     def add(self, internal: bool = False, **what: Any) -> Breakpoint:
         """A new one, with the next number. It is not sent yet."""
@@ -218,7 +225,7 @@ class Breakpoints:
             those = [one for one in self._all.values() if one.key == key and one.enabled]
             if not those and key not in self._sent:
                 continue
-            elements = [one.arguments() for one in those]
+            elements = [one.arguments(self.meaning_of) for one in those]
             if key == WATCHES:
                 body = request("setDataBreakpoints", {"breakpoints": elements})
             elif key:

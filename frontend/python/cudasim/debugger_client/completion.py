@@ -7,7 +7,6 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from cudasim.debugger_client import variables
 from cudasim.debugger_client.errors import CommandError
 from cudasim.debugger_client.locations import current_place
 
@@ -50,7 +49,7 @@ def _in_table(debugger: Debugger, table: Table, line: str, begin: int) -> tuple[
         return len(line), []
     if found.completer is settings:
         return _settings(debugger, line, end)
-    word = re.search(r"[\w.:/~-]*$", line)
+    word = re.search(r"\$?[\w.:/~-]*$", line)
     at = max(word.start() if word else len(line), end)
     typed = line[at:]
     return at, sorted({one for one in found.completer(debugger, typed) if one.startswith(typed)})
@@ -81,20 +80,19 @@ def breakpoints(debugger: Debugger, typed: str) -> list[str]:
     return [str(one.number) for one in debugger.breakpoints.visible()]
 
 
-_REGISTERS = ("threadIdx", "blockIdx", "blockDim", "gridDim", "laneid", "warpsize")
-
-
 def expressions(debugger: Debugger, typed: str) -> list[str]:
-    """Variables of the selected function, and special registers."""
+    """What an expression may go on with: variables of the selected function, members of them, special registers, device functions."""
+    if typed.startswith("$"):
+        return [f"${name}" for name in debugger.history.named]
     if debugger.session.focus is None:
         return []
     try:
-        frame = debugger.session.frame()
-        scopes = (variables.LOCALS, variables.ARGUMENTS, variables.SHARED)
-        found = [name for scope in scopes for name, _ in variables.of_scope(debugger, frame, scope)]
+        arguments = {"text": typed, "column": len(typed) + 1, **debugger.session.frame_arguments()}
+        targets = debugger.session.request("completions", arguments).get("targets") or []
     except CommandError:
         return []
-    return [*found, *_REGISTERS]
+    whole = typed[: typed.rfind(".") + 1]
+    return [whole + str(one.get("label")) for one in targets]
 
 
 def settings(debugger: Debugger, typed: str) -> list[str]:

@@ -6,7 +6,7 @@ import os
 import shlex
 from typing import TYPE_CHECKING
 
-from cudasim.debugger_client import settings, stop_reports
+from cudasim.debugger_client import assignments, settings, stop_reports
 from cudasim.debugger_client.attached import attach
 from cudasim.debugger_client.breakpoints import EVERY_KERNEL, Breakpoint, Breakpoints
 from cudasim.debugger_client.commands.table import TABLE, split_word
@@ -16,7 +16,7 @@ from cudasim.debugger_client.errors import CommandError
 from cudasim.debugger_client.places import Ended
 from cudasim.debugger_client.session import Session
 from cudasim.debugger_client.sources import Sources
-from cudasim.debugger_client.values import History
+from cudasim.debugger_client.values import History, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,7 +52,8 @@ class Debugger:
         self.breakpoints = Breakpoints()
         self.settings = settings.table()
         self.sources = Sources(self.session)
-        self.history = History()
+        self.history = History(self._own_value)
+        self.breakpoints.meaning_of = self.history.substituted
         self.displays: list[Display] = []
         self.aliases: dict[str, str] = {}
         self.listed: Listed | None = None
@@ -149,7 +150,16 @@ class Debugger:
         if word in self.aliases:
             self.execute(f"{self.aliases[word]} {argument}")
             return
+        if assignments.is_statement(line):
+            self.execute(f"set variable {line}")
+            return
         TABLE.find(word).handler(self, argument)
+
+    def _own_value(self, name: str) -> Value | None:
+        """$bpnum, the number of the last breakpoint, and $_exitcode, the status that the last program ended with."""
+        last = self.breakpoints.last
+        number = {"bpnum": last.number if last else None, "_exitcode": self.session.last_status}.get(name)
+        return None if number is None else Value(str(number), "int")
 
     def repeated(self, line: str) -> str:
         """What a line that was typed means: an empty one is the last command where that repeats."""

@@ -5,11 +5,16 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from cudasim.debugger_client import values
+from cudasim.debugger_client import values, variables
 from cudasim.debugger_client.errors import CommandError
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from cudasim.debugger_client.debugger import Debugger
+
+#: Elements of an array that are kept where fewer are shown.
+_KEPT = 1000
 
 
 @dataclasses.dataclass
@@ -23,19 +28,27 @@ class Evaluated:
     address: str = ""
 
 
-def evaluated(debugger: Debugger, expression: str, letter: str = "", context: str = "repl") -> Evaluated:
+def evaluated(
+    debugger: Debugger, expression: str, letter: str = "", context: str = "repl", whole: bool = False
+) -> Evaluated:
     """The value of an expression, in a format where one is given.
 
+    :param whole: of arrays all elements, as many as the program tells
     :raises CommandError: where it has none
     """
     debugger.session.thread()
     expression = debugger.history.substituted(expression)
-    result = _evaluate(debugger, expression, context)
+    result = from_program(debugger, expression, context)
     limit = debugger.settings["print elements"].value
     is_array_in_part = "array(" in result.kind and "..." in result.whole
     if not letter:
         if is_array_in_part and context == "repl":
-            result.whole = _more_of_array(debugger, expression, limit) or result.whole
+            wanted = 0 if whole else limit
+            result.whole = (
+                _more_of_array(debugger, expression, wanted)
+                or _from_parts(debugger, result, wanted or _KEPT)
+                or result.whole
+            )
         result.text = values.shortened(result.whole, limit)
         return result
     try:
@@ -52,28 +65,59 @@ def evaluated(debugger: Debugger, expression: str, letter: str = "", context: st
 
 
 def _more_of_array(debugger: Debugger, expression: str, limit: int) -> str:
-    """The text of an array of which the program shows a few elements: all up to the limit, else those at both ends; or ""."""
-    threshold = limit or 1_000_000_000
-    printed = f"np.array2string({expression}, separator=', ', threshold={threshold}, max_line_width=1000000)"
-    try:
-        text = values.parsed(_evaluate(debugger, printed, "watch").whole)
-    except (CommandError, ValueError):  # Longer than the program sends.
+    """The text of an array of which the program shows a few elements: with all elements, or with more than the limit from its
+    beginning on; or ""."""
+    for count in dict.fromkeys((max(limit, _KEPT) if limit else 0, limit or _KEPT)):
+        # Whole rows, and one more than are shown, so that it is known that there are more.
+        rows = f"[:1 + -(-{count} // max(1, a[0].size))]" if count else ""
+        printed = (
+            f"(lambda a: np.array2string(a{rows}, separator=', ', threshold=1000000000, max_line_width=1000000) if a.size else '[]')"
+            f"(np.asarray({expression}))"
+        )
+        try:
+            text = values.parsed(from_program(debugger, printed, "watch").whole)
+        except (CommandError, ValueError):  # Longer than the program sends.
+            continue
+        if isinstance(text, str):
+            return values.shortened(" ".join(text.split()), count)
+    return ""
+
+
+def _from_parts(debugger: Debugger, array: Evaluated, count: int) -> str:
+    """The text of an array of one dimension that Python cannot compute, with so many elements at most; ""."""
+    if "1d" not in array.kind:
         return ""
-    return " ".join(text.split()) if isinstance(text, str) else ""
+    found = variables.children(debugger, array.reference, count + 1)
+    return (
+        values.shortened("[" + ", ".join(str(one.get("value")) for one in found) + "]", count)
+        if found
+        else ""
+    )
 
 
 def _first_elements(debugger: Debugger, expression: str, limit: int) -> object:
     """The first elements of an array as a flat list."""
     count = min(limit or 200, 200)
-    return values.parsed(_evaluate(debugger, f"np.ravel({expression})[:{count}].tolist()", "watch").whole)
+    return values.parsed(from_program(debugger, f"np.ravel({expression})[:{count}].tolist()", "watch").whole)
 
 
-def _evaluate(debugger: Debugger, expression: str, context: str) -> Evaluated:
+def from_program(debugger: Debugger, expression: str, context: str) -> Evaluated:
+    """What the program says of an expression; in the context "repl" it may be an assignment.
+
+    :raises CommandError: where it has no value
+    """
     if not expression.strip():
         raise CommandError("An expression is missing.")
     arguments = {"expression": expression, "context": context, **debugger.session.frame_arguments()}
     body = debugger.session.request("evaluate", arguments)
-    whole = str(body.get("result", ""))
+    if context == "repl" and "=" in expression:
+        debugger.session.frames_changed()
+    return described(body, "result")
+
+
+def described(body: dict[str, Any], member: str) -> Evaluated:
+    """What a response says of a value."""
+    whole = str(body.get(member, ""))
     return Evaluated(
         text=whole,
         whole=whole,

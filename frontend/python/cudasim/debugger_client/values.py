@@ -6,9 +6,12 @@ import ast
 import dataclasses
 import re
 import struct
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cudasim.debugger_client.errors import CommandError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 #: The letters that print takes after a slash.
 FORMATS = "xduotacf"
@@ -16,7 +19,13 @@ _INTEGER = re.compile(r"\b(u?)int(\d+)\b")
 _FLOAT = re.compile(r"\bfloat(\d+)\b")
 _FLOAT_CODES = {16: "e", 32: "f", 64: "d"}
 _NAMES = {"int": "int64", "float": "float64"}
-_HISTORY = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|\$(\$?)(\d*)(?!\w)")
+_QUOTED = r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'"
+#: Quoted text; $name, and what counts it on behind it; $, $$, $3, $$2.
+_HISTORY = re.compile(
+    _QUOTED + r"|\$([A-Za-z_]\w*)((?:\+\+|--)(?=\s*(?:[\])},:;%*/|&^<>=!]|$)))?|\$(\$?)(\d*)(?!\w)"
+)
+#: The special registers, which may be written as those of CUDA's debugger: $threadIdx.x.
+REGISTERS = ("threadIdx", "blockIdx", "blockDim", "gridDim", "laneid", "warpsize")
 
 
 def split_format(text: str) -> tuple[str, str]:
@@ -116,9 +125,16 @@ class Value:
         :param name: what the user calls it, for the error
         :raises CommandError: where the text does not hold the whole value
         """
-        text = re.sub(r"(?<![\w.'\"])(nan|inf)\b", r"np.\1", self.text.strip())
+        if self.kind.endswith("*"):  # an address
+            return self.text
+        if self.kind == "bool":  # in Python and in C++
+            return "(1 == 1)" if self.text == "True" else "(1 == 0)"
+        whole = self.text.strip()
+        if (named := _with_names(whole)) is not None:
+            return named
+        text = re.sub(r"(?<![\w.'\"])(nan|inf)\b", r"np.\1", whole)
         try:
-            parsed(self.text)
+            parsed(whole)
         except ValueError:
             text = ""
         if not text or "..." in text:
@@ -133,11 +149,32 @@ class Value:
         return f"np.{self.kind}({text})" if scalar else f"({text})"
 
 
-class History:
-    """The values that print has shown."""
+def _with_names(text: str) -> str | None:
+    """An expression for the named tuple, or the record, that is written as "(x=1, y=2.5)"; None where it is none."""
+    try:
+        call = ast.parse(f"f{text}", mode="eval").body
+        if not isinstance(call, ast.Call) or call.args or not call.keywords or "..." in text:
+            return None
+        names = " ".join(str(one.arg) for one in call.keywords)
+        items = [ast.unparse(one.value) for one in call.keywords]
+        for item in items:
+            parsed(item)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+    values = re.sub(r"(?<![\w.'\"])(nan|inf)\b", r"np.\1", ", ".join(items))
+    return f'__import__("collections").namedtuple("value", "{names}", rename=True)({values})'
 
-    def __init__(self) -> None:
+
+class History:
+    """The values that print has shown, and those that the user has given names: $1, $name.
+
+    :param of_debugger: gives the values whose names the debugger has chosen, $bpnum and the like
+    """
+
+    def __init__(self, of_debugger: Callable[[str], Value | None] = lambda name: None) -> None:
         self.values: list[Value] = []
+        self.named: dict[str, Value] = {}
+        self._of_debugger = of_debugger
 
     def add(self, text: str, kind: str) -> int:
         """Keeps a value; its number, from 1."""
@@ -160,15 +197,39 @@ class History:
             )
         return self.values[number - 1]
 
+    def find_named(self, name: str) -> Value | None:
+        """The value of $name; None where it has none."""
+        return self.named.get(name) or self._of_debugger(name)
+
     def substituted(self, expression: str) -> str:
-        """An expression with the values themselves instead of their names; quoted text is left alone."""
+        """An expression with the values themselves instead of their names; quoted text is left alone. $name++ counts.
+
+        :raises CommandError: for a name that has no value
+        """
 
         def replaced(match: re.Match[str]) -> str:
             if not match[0].startswith("$"):
                 return match[0]
-            return self.find(match[1], match[2]).as_expression(match[0])
+            if match[1]:
+                return self._meaning_of(match[1], match[2])
+            return self.find(match[3], match[4]).as_expression(match[0])
 
         return _HISTORY.sub(replaced, expression)
+
+    def _meaning_of(self, name: str, counted: str | None) -> str:
+        value = self.find_named(name)
+        if value is None and name in REGISTERS:
+            return name
+        if value is None:
+            raise CommandError(f"${name} has no value: give it one with set ${name} = EXPRESSION.")
+        text = value.as_expression(f"${name}")
+        if counted:
+            try:
+                number = parsed(value.text) + (1 if counted == "++" else -1)
+            except (ValueError, TypeError):
+                raise CommandError(f"${name} is no number.") from None
+            self.named[name] = Value(str(number), value.kind)
+        return text
 
 
 def shortened(text: str, elements: int) -> str:

@@ -6,8 +6,10 @@ an assignment writes back the bytes that have changed.
 
 from __future__ import annotations
 
+import ast
 import builtins
 import contextlib
+import enum
 import json
 import math
 import operator
@@ -20,9 +22,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cudasim.debugging import parts
 from cudasim.debugging.compiled_expressions import CompiledExpressions
 from cudasim.debugging.expression_functions import NotCompiled
-from cudasim.debugging.names_around import Registers, names_around
+from cudasim.debugging.names_around import Registers, kinds_around, names_around
 from cudasim.launch import stops
 from cudasim.reports.captured_variables import Unavailable
 
@@ -69,16 +72,21 @@ class Evaluator:
     ) -> tuple[str, str, bool, str]:
         """target = value; the target's new value as evaluate() gives it.
 
+        :param value: an expression, or further targets and an expression: "b = i + 1"
         :raises ValueError: where the value does not fit, or the target cannot be set
         """
         read_target = compile(target.strip(), "<debugger>", "eval")
-        compile(value.strip(), "<debugger>", "eval")  # one expression
-        code = compile(f"{target.strip()} = {value.strip()}", "<debugger>", "exec")
-        names, variables = _namespace(launch, thread, frame, code)
+        statement = f"{target.strip()} = {value.strip()}"
+        tree = ast.parse(statement, "<debugger>")
+        if len(tree.body) != 1 or not isinstance(tree.body[0], ast.Assign):
+            raise SyntaxError(f"'{value.strip()}' is no expression")
+        names, variables = _namespace(launch, thread, frame, compile(statement, "<debugger>", "exec"))
+        code = compile(parts.rewritten(tree, names), "<debugger>", "exec")
         before = {name: (names[name], _contents(variable)) for name, variable in variables.items()}
         others = {name: value for name, value in names.items() if name not in variables}
         with _unassigned_names_told(launch, thread, frame):
-            exec(code, names)  # noqa: S102
+            exec(code, around := {**parts.HELPERS, **names})  # noqa: S102
+        names = {name: value for name, value in around.items() if name not in parts.HELPERS}
         for name in set(names) - set(variables) - {"__builtins__"}:
             if name not in others:
                 raise ValueError(f"there is no variable {name!r} here")
@@ -86,8 +94,16 @@ class Evaluator:
                 raise ValueError(f"{name} is no variable of the kernel's, and cannot be set")
         for name, variable in variables.items():
             _write_back(launch, thread, frame, variable, names[name], *before[name])
+        names, _ = _namespace(launch, thread, frame, read_target)  # what has been kept of it
         shown = eval(read_target, names)  # noqa: S307
         return _text(shown), _type_name(shown), False, ""
+
+    def names_around(
+        self, launch: _native.StoppedLaunch, thread: Thread, frame: int
+    ) -> list[tuple[str, str]]:
+        """What expressions know besides variables and special registers: names, and "function", "module" or "value"."""
+        places = stops.location(launch, thread)
+        return kinds_around(places[frame]) if frame < len(places) else []
 
     def host_frames(self) -> list[tuple[str, str, int]]:
         """(function, file, line) of the host program where it launches, innermost first; none of this package."""
@@ -127,7 +143,13 @@ def _namespace(launch, thread, frame, code):
     wanted = set(_names_in(code))
     variables = stops.variables_in(launch, thread, frame, wanted)
     registers = _special_registers(launch, thread)
-    values = {name: _with_members(value) for name, value in stops.values_of(variables, frame).items()}
+    kinds = {variable["name"]: variable["type"] for variable in variables}
+    values = {
+        name: _with_members(
+            parts.with_names(json.loads(kinds[name]), value) if type(value) is tuple else value
+        )
+        for name, value in stops.values_of(variables, frame).items()
+    }
     names = {"math": math, "np": np, "numpy": np, **registers, **values}
     unknown = wanted - set(names) - set(vars(builtins))
     places = stops.location(launch, thread) if unknown else []
@@ -199,6 +221,9 @@ def _encoded(kind, value, name):
     if type_name.startswith(("datetime64", "timedelta64")):
         return np.asarray(value, type_name).tobytes()
     if what in ("signed", "unsigned", "bool"):
+        value = value.value if isinstance(value, enum.Enum) else value
+        if isinstance(value, (float, complex, np.inexact)):
+            raise ValueError(f"{_text(value)} is no whole number, and {name} is {type_name}")
         number = operator.index(value) if not isinstance(value, (bool, np.bool_)) else int(value)
         dtype = np.dtype(f"{'i' if what == 'signed' else 'u'}{kind['bytes']}")
         limits = np.iinfo(dtype)
@@ -211,7 +236,27 @@ def _encoded(kind, value, name):
         return np.array(float(value), f"f{kind['bytes']}").tobytes()
     if what == "complex":
         return np.array(complex(value), f"c{kind['bytes']}").tobytes()
+    if what == "struct":
+        return _encoded_tuple(kind, value, name)
     raise ValueError(f"{name} cannot be set: it is {type_name or what}")
+
+
+def _encoded_tuple(kind, value, name):
+    members = kind["members"]
+    names = {each for each, _, _ in members}
+    if "present" in names or {"data", "shape"} <= names or kind["name"].startswith("range") or not members:
+        raise ValueError(
+            f"{name} cannot be set: compiled code reads a value of type {kind['name']} elsewhere"
+        )
+    if not isinstance(value, (tuple, list)) or len(value) != len(members):
+        shown = f"a tuple of {len(value)}" if isinstance(value, (tuple, list)) else _text(value)
+        raise ValueError(f"{name} is a tuple of {len(members)}, and the value is {shown}")
+    data = bytearray(kind["bytes"])
+    for (member, offset, of), each in zip(members, value):
+        part = f"{name}[{member[1:]}]" if member[1:].isdigit() else f"{name}.{member}"
+        encoded = _encoded(of, each, part)
+        data[offset : offset + len(encoded)] = encoded
+    return bytes(data)
 
 
 # -- texts ------------------------------------------------------------------------------------------------
@@ -225,11 +270,11 @@ def _text(value: Any) -> str:
         text = str(value.view(_plain_dtype(value)))
     elif isinstance(value, np.generic):
         text = repr(value.item()) if value.dtype.kind in "SUMm" else str(value)
-    elif isinstance(value, tuple) and hasattr(value, "_fields"):
-        fields = (f"{name}={_text(member)}" for name, member in zip(value._fields, value))
-        text = f"{type(value).__name__}({', '.join(fields)})"
     elif isinstance(value, tuple) and type(value) is tuple:
         text = "(" + ", ".join(map(_text, value)) + (",)" if len(value) == 1 else ")")
+    elif isinstance(value, tuple) and hasattr(value, "_fields"):
+        named = (f"{name}={_text(each)}" for name, each in zip(value._fields, value))
+        text = "(" + ", ".join(named) + ")"
     elif isinstance(value, list):
         text = "[" + ", ".join(map(_text, value)) + "]"
     else:

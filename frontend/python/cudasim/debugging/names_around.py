@@ -71,6 +71,24 @@ def values_around(place: SourceLocation, wanted: Iterable[str]) -> dict[str, Any
     }
 
 
+def kinds_around(place: SourceLocation) -> list[tuple[str, str]]:
+    """The names that the function at `place` may use, and what each is: "function" (of the device), "module" or "value"."""
+    function = _function_at(place)
+    if function is None:
+        return []
+    kinds = []
+    for name, value in {**function.__globals__, **_closure(function)}.items():
+        if isinstance(value, CUDADispatcher) and value.device:
+            kinds.append((name, "function"))
+        elif inspect.ismodule(value):
+            kinds.append((name, "module"))
+        elif not name.startswith("_") and isinstance(
+            value, (bool, int, float, complex, tuple, np.generic, np.ndarray)
+        ):
+            kinds.append((name, "value"))
+    return kinds
+
+
 def _function_at(place):
     """The Python function of a kernel or device function, by its file, name and line; None where there is none.
 

@@ -7,7 +7,16 @@ import re
 import struct
 from typing import TYPE_CHECKING
 
-from cudasim.debugger_client import completion, expressions, ranges, stop_reports, text, values, variables
+from cudasim.debugger_client import (
+    assignments,
+    completion,
+    expressions,
+    ranges,
+    stop_reports,
+    text,
+    values,
+    variables,
+)
 from cudasim.debugger_client.commands.table import command
 from cudasim.debugger_client.errors import CommandError
 from cudasim.debugger_client.settings import Display
@@ -31,8 +40,10 @@ def _print(debugger: Debugger, argument: str) -> None:
     """Show the value of an expression.
 
     An expression is Python, with NumPy as np, over the variables of the selected function and threadIdx, blockIdx,
-    blockDim, gridDim, laneid and warpsize. Values are kept: $1, $2 and so on, $ for the last, $$ for the one before.
-    Without an expression the last value is shown again.
+    blockDim, gridDim, laneid and warpsize. Values are kept: $1, $2 and so on, $ for the last, $$ for the one before,
+    $name for what `set $name = EXPRESSION` has kept. Without an expression the last value is shown again.
+    &x[3] is where something lies, *ADDRESS what lies there, x[3]@4 four elements from there on. An assignment is
+    carried out, and its value shown.
     FORMAT is x, d, u, o, t (binary), a, c or f. With -warp the value is shown for the 32 lanes of the focus's warp, with
     -block for all threads of its block, equal values together.
     """
@@ -44,15 +55,43 @@ def _print(debugger: Debugger, argument: str) -> None:
     if scope:
         _print_lanes(debugger, scope, letter, expression)
         return
-    kept = re.fullmatch(r"\$(\$?)(\d*)", expression or "$")
-    if kept and not letter and (expression or debugger.history.values):
-        again = debugger.history.find(kept[1], kept[2])
-        number = debugger.history.add(again.text, again.kind)
-        debugger.console.write(f"${number} = {again.text}")
-        return
-    value = expressions.evaluated(debugger, expression, letter)
+    again = _kept(debugger, expression) if not letter else None
+    if again is not None:
+        value = expressions.Evaluated(again.text, again.text, again.kind)
+        value.text = values.shortened(value.text, debugger.settings["print elements"].value)
+    else:
+        value = _value_of(debugger, expression, letter)
     number = debugger.history.add(value.whole, value.kind)
     debugger.console.write(f"${number} = {value.text}")
+
+
+def _kept(debugger: Debugger, expression: str) -> values.Value | None:
+    """The value that was shown before, or has a name, where an expression is no more than that."""
+    name = re.fullmatch(r"\$([A-Za-z_]\w*)", expression)
+    if name:
+        found = debugger.history.find_named(name[1])
+        return found or (None if name[1] in values.REGISTERS else values.Value("void", "void"))
+    shown = re.fullmatch(r"\$(\$?)(\d*)", expression or "$")
+    if shown and (expression or debugger.history.values):
+        return debugger.history.find(shown[1], shown[2])
+    return None
+
+
+def _value_of(debugger: Debugger, expression: str, letter: str) -> expressions.Evaluated:
+    """The value of an expression, or of an assignment, which is carried out."""
+    assignment = assignments.found_in(expression)
+    if assignment is not None:
+        value = assignments.carry_out(debugger, assignment)
+    elif debugger.session.focus is None and "$" in expression:
+        value = assignments.evaluated_anywhere(debugger, expression)
+    else:
+        return expressions.evaluated(debugger, expression, letter)
+    if letter:
+        try:
+            value.text = values.formatted(letter, values.parsed(value.whole), value.kind)
+        except ValueError:
+            raise CommandError(f"The value has no format {letter}: {value.whole}") from None
+    return value
 
 
 def lane_values(debugger: Debugger, expression: str, scope: str) -> list[dict[str, Any]]:
@@ -104,7 +143,7 @@ def _lane_text(one: dict[str, Any], letter: str) -> str:
 def _call(debugger: Debugger, argument: str) -> None:
     """Evaluate an expression, and show its value unless it is None."""
     letter, expression = values.split_format(argument)
-    value = expressions.evaluated(debugger, expression, letter)
+    value = _value_of(debugger, expression, letter)
     if value.whole not in ("None", ""):
         number = debugger.history.add(value.whole, value.kind)
         debugger.console.write(f"${number} = {value.text}")
@@ -135,19 +174,14 @@ def _ptype(debugger: Debugger, argument: str) -> None:
 
 
 def set_variable(debugger: Debugger, argument: str) -> None:
-    """Carries out `set var NAME = EXPRESSION`.
+    """Carries out `set var NAME = EXPRESSION`, also with another operator, such as +=, and with several names.
 
     :raises CommandError: for what is no assignment, and where the program refuses it
     """
-    match = re.match(r"(.*?[^=!<>])=(?!=)(.+)", argument, re.DOTALL)
-    if not match or not match[1].strip() or not match[2].strip():
+    assignment = assignments.found_in(argument)
+    if assignment is None:
         raise CommandError("Write set var NAME = EXPRESSION.")
-    debugger.session.thread()
-    target, value = match[1].strip(), debugger.history.substituted(match[2].strip())
-    debugger.session.request(
-        "setExpression", {"expression": target, "value": value, **debugger.session.frame_arguments()}
-    )
-    debugger.session.frames_changed()
+    assignments.carry_out(debugger, assignment)
 
 
 @command("display", "disp", usage="[/FORMAT] [EXPRESSION]", group="data", completer=completion.expressions)
@@ -191,9 +225,10 @@ def _x(debugger: Debugger, argument: str) -> None:
     """Show memory.
 
     N is how many units, F a format (x, d, u, o, t, c, f, s), U a unit: b is 1 byte, h 2, w 4, g 8. ADDRESS is a number or
-    an expression with an address, such as an array.
+    an expression with an address, such as an array or &values[3]. $_ is the last address then, and $__ what is there.
 
       x/8fw values
+      x/4fw &values[i + 1]
     """
     layout, expression = "", argument
     if argument.startswith("/"):
@@ -205,7 +240,7 @@ def _x(debugger: Debugger, argument: str) -> None:
         )
     count, letter = int(match[1] or 1), match[2] or match[4] or "x"
     size, code = _UNITS[match[3] or ("b" if letter in "cs" else "w")]
-    address = _address(debugger, expression)
+    address = address_of(debugger, expression)
     length = count * size if letter != "s" else 200
     body = debugger.session.request(
         "readMemory", {"memoryReference": hex(address), "offset": 0, "count": length}
@@ -216,6 +251,13 @@ def _x(debugger: Debugger, argument: str) -> None:
         debugger.console.write(f"{address:#x}:\t{data.decode(errors='backslashreplace')!r}")
         return
     _show_memory(debugger, address, data[: len(data) - len(data) % size], letter, size, code)
+    if len(data) >= size:  # as gdb: $_ is where the last unit lies, $__ what is there
+        last = len(data) // size - 1
+        (unit,) = struct.unpack_from(
+            "<" + ({2: "e", 4: "f", 8: "d"}[size] if letter == "f" else code), data, last * size
+        )
+        debugger.history.named["_"] = values.Value(hex(address + last * size), "int")
+        debugger.history.named["__"] = values.Value(repr(unit), "float" if letter == "f" else "int")
     if len(data) < length:
         raise CommandError(f"Cannot access memory at address {address + len(data) - len(data) % size:#x}.")
 
@@ -242,13 +284,20 @@ def _unit_text(value: int | float, letter: str, size: int) -> str:
     return values.formatted(letter, value, kind)
 
 
-def _address(debugger: Debugger, expression: str) -> int:
+def address_of(debugger: Debugger, expression: str) -> int:
+    """The address that an expression is, or that what it names has.
+
+    :raises CommandError: where it has none
+    """
     if not expression.strip():
         raise CommandError("An address is missing.")
-    if re.fullmatch(r"\s*(0x[0-9a-fA-F]+|\d+)\s*", expression):
-        debugger.session.thread()
-        return int(expression, 0)
-    value = expressions.evaluated(debugger, expression.lstrip("&"))
+    debugger.session.thread()
+    substituted = debugger.history.substituted(expression)
+    # Also the value of &x, which print shows with its type.
+    number = re.fullmatch(r"\s*(?:\([\w ]+\*\)\s*)?(0x[0-9a-fA-F]+|\d+)\s*", substituted)
+    if number:
+        return int(number[1], 0)
+    value = expressions.evaluated(debugger, substituted)
     try:
         return int(value.address or value.whole, 0)
     except ValueError:

@@ -202,6 +202,12 @@ def _display(debugger: Debugger, argument: str) -> None:
         debugger.console.write(line)
 
 
+@INFO.command("convenience", "co")
+def _convenience(debugger: Debugger, argument: str) -> None:
+    """The values that have names: those of `set $NAME = EXPRESSION`."""
+    debugger.execute("show convenience")
+
+
 @INFO.command("program", "pr")
 def _program(debugger: Debugger, argument: str) -> None:
     """What the program is doing."""

@@ -41,15 +41,25 @@ def _find(debugger: Debugger, argument: str) -> tuple[Setting, str]:
     raise CommandError(f'Undefined setting: "{word}".  Try "help set".')
 
 
-@command("set", usage="var NAME = EXPRESSION | SETTING VALUE", group="data", completer=completion.settings)
+@command(
+    "set",
+    usage="var NAME = EXPRESSION | $NAME = EXPRESSION | SETTING VALUE",
+    group="data",
+    completer=completion.settings,
+)
 def _set(debugger: Debugger, argument: str) -> None:
     """Assign to a variable of the kernel, or change a setting of the debugger.
 
-    `set var NAME = EXPRESSION` assigns; NAME may be an element such as s[3]. `show` lists the settings.
+    `set var NAME = EXPRESSION` assigns; NAME may be an element such as s[3], the operator one such as +=, and a = b = 0
+    assigns to both. `set $NAME = EXPRESSION` keeps a value for later expressions: $NAME. `show` lists the settings,
+    `show convenience` the values with names.
     """
     word, rest = split_word(argument)
     if not word:
         raise CommandError("Write set var NAME = EXPRESSION, or set SETTING VALUE.")
+    if word.startswith("$"):
+        set_variable(debugger, argument)
+        return
     if word in ("var", "variable") or (len(word) > 3 and "variable".startswith(word)):
         set_variable(debugger, rest)
         return
@@ -67,6 +77,14 @@ def _set(debugger: Debugger, argument: str) -> None:
         debugger.send_filters()
 
 
+def show_convenience(debugger: Debugger) -> None:
+    """Shows the values that have names."""
+    if not debugger.history.named:
+        debugger.console.write("No value has a name: set $NAME = EXPRESSION gives one.")
+    for name, kept in debugger.history.named.items():
+        debugger.console.write(f"${name} = {kept.text}")
+
+
 def _break_on_launch(debugger: Debugger) -> None:
     """Sets, or removes, the breakpoint at every kernel's entry."""
     wanted = debugger.settings["cuda break_on_launch"].value != "none"
@@ -79,7 +97,10 @@ def _break_on_launch(debugger: Debugger) -> None:
 
 @command("show", usage="[SETTING]", group="support", completer=completion.settings)
 def _show(debugger: Debugger, argument: str) -> None:
-    """Show a setting of the debugger, all of them without SETTING; also version and values."""
+    """Show a setting of the debugger, all of them without SETTING; also version, values and convenience."""
+    if argument and "convenience".startswith(argument) and len(argument) > 3:
+        show_convenience(debugger)
+        return
     if argument in ("version", "values"):
         if argument == "version":
             debugger.console.write(f"cudasim {cudasim.__version__}")

@@ -34,8 +34,9 @@ def watched_place(debugger: Debugger, expression: str, failure: str) -> dict[str
 
     :raises CommandError: where there is none; begins with `failure`
     """
+    name = debugger.history.substituted(expression)
     info = debugger.session.request(
-        "dataBreakpointInfo", {"name": expression, **debugger.session.frame_arguments()}
+        "dataBreakpointInfo", {"name": name, **debugger.session.frame_arguments()}
     )
     if not info.get("dataId"):
         raise CommandError(f"{failure} {expression}: {info.get('description') or 'it is not there'}.")
