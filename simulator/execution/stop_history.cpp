@@ -75,6 +75,9 @@ std::uint64_t StoppedLaunch::run_again(std::uint64_t from, std::uint64_t to, Rep
 }
 
 std::uint64_t StoppedLaunch::run_again_to_here(std::uint64_t from, Repetition repetition) {
+    // Time has ended it, which comes at another statement each time: it arrives where the last one began.
+    const Stop reason = launch_.stop.load();
+    if (reason == Stop::livelock || reason == Stop::time_limit) return run_again(from, count(), repetition);
     const std::uint64_t begin = run_again(from, never, repetition);
     until_ = call_;
     return begin;
@@ -191,9 +194,9 @@ void StoppedLaunch::repeat_or_call(StopEvent event, const std::function<void()>&
         repeat_values();
         return arrive();
     }
-    if (is_stop && !is_silent_) handler_.stopped(*this);
-    if (is_to_go_back()) return;
     const bool follows = is_at_count && begins_to_follow();
+    if (is_stop && !is_silent_ && !follows) handler_.stopped(*this);
+    if (is_to_go_back()) return;
     const Choice* choice = history_->next_choice();
     const bool is_here = until_ == call_;
     if (choice != nullptr && choice->call == call_) {
@@ -278,12 +281,12 @@ bool StoppedLaunch::repeat_run(const Choice& choice) {
             arrive();
             return false;
         }
-        if (!is_silent_) handler_.stopped(*this);
-        if (is_to_go_back()) return false;
         if (is_at_count && begins_to_follow() && count() != end) {
             count_to_place(end);
             continue;
         }
+        if (!is_silent_) handler_.stopped(*this);
+        if (is_to_go_back()) return false;
         if (is_at_count || (awaits_ && call_for(StopEvent::stopped) == *awaits_)) break;
     }
     return true;

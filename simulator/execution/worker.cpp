@@ -23,6 +23,11 @@ constexpr unsigned most_blocks_per_look = 64;
 
 thread_local Worker* current_worker = nullptr;
 
+/// It has gone back and runs up to a statement that it has come to before.
+bool repeats(const Launch& launch) {
+    return launch.stops && launch.stops->repeats();
+}
+
 }  // namespace
 
 Worker* Worker::current() {
@@ -99,7 +104,8 @@ void Worker::run_blocks(Launch& launch) {
             wait_for_grid(launch);
             continue;
         }
-        if (all_idle && launch.shows_its_state()) detect_livelock(launch);
+        // A launch that repeats itself comes to where it was, which took other time.
+        if (all_idle && launch.shows_its_state() && !repeats(launch)) detect_livelock(launch);
         poll(launch);
     }
 }
@@ -212,7 +218,8 @@ std::byte* Worker::shared_slot(Launch& launch) {
 
 void Worker::poll(Launch& launch) {
     const Clock::time_point now = Clock::now();
-    if (launch.has_deadline && now >= launch.deadline) launch.request_stop(Stop::time_limit);
+    if (launch.has_deadline && now >= launch.deadline && !repeats(launch))
+        launch.request_stop(Stop::time_limit);
     if (index_ != 0 || now - last_poll_ < host_poll_interval) return;
     last_poll_ = now;
     if (launch.stops) launch.stops->look_at_clock(now);
