@@ -297,7 +297,7 @@ void Control::faulted(StoppedLaunch& launch) {
     note_error(*finding, notice);
     compare_with_usual_code(*finding, notice);
     const bool is_new = told_errors_.emplace(finding->kind, place_text(*finding)).second;
-    if (!session_.errors_stop || !session_.client_is_there || !is_new) {
+    if (!session_.stops_for(finding->kind) || !session_.client_is_there || !is_new) {
         if (pending_ && pending_->thread == launch.stopped_thread()) pending_.reset();
         return;
     }
@@ -319,7 +319,8 @@ void Control::ends_early(StoppedLaunch& launch, const findings::Finding& reason)
     note_error(reason, notice);
     compare_with_usual_code(reason, notice);
     // One for each block; the first shows them all.
-    if (!session_.errors_stop || !session_.client_is_there || !told_errors_.emplace(reason.kind, "").second)
+    if (!session_.stops_for(reason.kind) || !session_.client_is_there ||
+        !told_errors_.emplace(reason.kind, "").second)
         return;
     focus_ = launch.stopped_thread();
     cannot_move_ = true;

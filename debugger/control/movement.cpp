@@ -108,8 +108,9 @@ Control::Outcome Control::advance(Movement& movement, StopNotice& notice) {
                 if (const findings::Finding* finding = launch_->fault(movement.thread)) {
                     note_error(*finding, notice);
                     told_errors_.emplace(finding->kind, place_text(*finding));
+                    if (!session_.stops_for(finding->kind))
+                        notice = notice_of(StopReason::step, "thread ended");
                 }
-                if (!session_.errors_stop) notice = notice_of(StopReason::step, "thread ended");
                 return Outcome::stopped;
             case ThreadState::over:
             case ThreadState::absent:

@@ -22,6 +22,7 @@ void Session::begin() {
     breakpoints.clear();
     pause_.store(false);
     errors_stop.store(true);
+    error_kinds.store(0);
     calls_stop.store(true);
     client_is_there.store(true);
     tell_of_changes();

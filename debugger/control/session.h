@@ -19,6 +19,7 @@
 #include "debugger/control/mailbox.h"
 #include "debugger/control/watchpoints.h"
 #include "simulator/execution/stop.h"
+#include "simulator/findings/finding.h"
 #include "simulator/image/kernel_image.h"
 
 namespace cudasim::debugger {
@@ -80,7 +81,9 @@ class Session {
     Breakpoints breakpoints;
     Watchpoints watchpoints;
     Mailbox mailbox;
-    std::atomic<bool> errors_stop{true};
+    std::atomic<bool> errors_stop{true};  ///< of every kind
+    /// While errors_stop is not set: a bit for each findings::FindingKind.
+    std::atomic<std::uint64_t> error_kinds{0};
     std::atomic<bool> stop_at_entry{false};  ///< the next launch stops at its first statement
     std::atomic<bool> calls_stop{true};      ///< calls of `breakpoint()` in the program
     std::atomic<bool> client_is_there{true};
@@ -95,6 +98,10 @@ class Session {
     /// Held by the launch that serves the client: launches of several host threads take turns.
     std::timed_mutex serving;
 
+    /// Whether an error of this kind stops the thread that it ends.
+    [[nodiscard]] bool stops_for(findings::FindingKind kind) const {
+        return errors_stop || (error_kinds.load() >> static_cast<unsigned>(kind) & 1) != 0;
+    }
     /// Every launch stops at its next statement; if none runs, the next one at its first.
     void pause();
     /// Whether somebody asked for it since the last call.

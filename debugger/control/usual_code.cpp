@@ -34,7 +34,7 @@ bool Control::may_stop() const {
 }
 
 bool Control::begins_again_for(const findings::Finding& failure) {
-    if (session_.errors_stop && session_.client_is_there) {
+    if (session_.stops_for(failure.kind) && session_.client_is_there) {
         failure_ = failure;
         return true;
     }

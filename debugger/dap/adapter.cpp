@@ -9,6 +9,7 @@
 #include <atomic>
 
 #include "debugger/dap/breakpoint_requests.h"
+#include "debugger/dap/exception_filters.h"
 #include "debugger/dap/framing.h"
 
 namespace cudasim::debugger {
@@ -346,15 +347,7 @@ json::Value Adapter::initialize(const Arguments& arguments) {
                         {"supportsStepBack", true},
                         {"supportsSingleThreadExecutionRequests", true},
                         {"supportTerminateDebuggee", true},
-                        {"exceptionBreakpointFilters",
-                         json::Array{json::Object{{"filter", "errors"},
-                                                  {"label", "Errors of kernels"},
-                                                  {"description", "Stops before what an error would damage"},
-                                                  {"default", true}},
-                                     json::Object{{"filter", "calls"},
-                                                  {"label", "breakpoint() in kernels"},
-                                                  {"description", "Stops every thread that comes to one"},
-                                                  {"default", true}}}}};
+                        {"exceptionBreakpointFilters", exception_filters()}};
 }
 
 /// @throws RequestError where the server needs a token, and this is another one
@@ -452,16 +445,27 @@ json::Value Adapter::set_function_breakpoints(Control* control, const Arguments&
 
 json::Value Adapter::set_exception_breakpoints(const Arguments& arguments) {
     bool errors = false, calls = false;
+    std::uint64_t kinds = 0;
+    json::Array set;
     if (const json::Array* filters = arguments.array("filters")) {
         for (const json::Value& each : *filters) {
-            errors |= each.getAsString().value_or("") == "errors";
-            calls |= each.getAsString().value_or("") == "calls";
+            const llvm::StringRef filter = each.getAsString().value_or("");
+            const auto kind = error_kind_named(filter);
+            errors |= filter == "errors";
+            calls |= filter == "calls";
+            if (kind) kinds |= std::uint64_t{1} << static_cast<unsigned>(*kind);
+            json::Object described{{"verified", kind || filter == "errors" || filter == "calls"}};
+            if (described["verified"] == false)
+                described["message"] =
+                    "there is no filter '" + filter.str() + "': the answer to `initialize` lists them";
+            set.push_back(std::move(described));
         }
     }
+    session_.error_kinds.store(kinds);
     session_.errors_stop.store(errors);
     session_.calls_stop.store(calls);
     session_.tell_of_changes();
-    return nullptr;
+    return json::Object{{"breakpoints", std::move(set)}};
 }
 
 json::Value Adapter::silence_calls(const Arguments& arguments) {

@@ -174,6 +174,16 @@ def test_errors_do_not_stop_where_that_is_switched_off(folder):
     assert "IndexError: tid=[8, 0, 0] ctaid=[1, 0, 0]" in shown and "stopped" not in shown and status == 1
 
 
+def test_errors_stop_by_their_kinds(folder):
+    status, shown = batch(folder, "catch integer-division", "run", "catch", script=("spread.py", "40"))
+    assert "IndexError: tid=[8, 0, 0] ctaid=[1, 0, 0]" in shown and " stopped: " not in shown and status == 1
+    assert shown.count("Errors that stop the program: integer-division.\n") == 2
+    status, shown = batch(folder, "catch deadlock, out-of-bounds-index", "run", script=("spread.py", "40"))
+    assert "stopped: IndexError: index 40 is out of bounds" in shown
+    status, shown = batch(folder, "catch nosuch", "run", "catch", script=("spread.py", "40"))
+    assert 'There is no kind of error "nosuch".' in shown and "stopped: IndexError" in shown
+
+
 def test_many_threads_at_once(folder):
     shown = shows(folder, "break 18 thread 10 block 0", "run", "info threads", "info cuda warps", "print -warp s[threadIdx.x]",
                   "thread find i % 10 == 3", "print -block threadIdx.x // 16")  # fmt: skip

@@ -401,3 +401,31 @@ def test_a_million_threads_are_a_handful_of_groups(tmp_path):
         assert "there is no such thread" in client.refused("cudasim/focus", thread=[16, 0, 0])
         client.break_at()
         assert client.go_to_end() == f"{sum(2 * i + j for i in range(1024) for j in range(1024))}\n"
+
+
+def test_exception_filters_are_kinds_of_errors(tmp_path):
+    code = """
+        import numpy as np
+        from numba import cuda
+
+        @cuda.jit
+        def divides(x):
+            x[0] = 7 // x[1]  # divides
+
+        @cuda.jit
+        def leaves(x):
+            x[2] = 1  # leaves
+
+        for kernel in (divides, leaves):
+            try:
+                kernel[1, 1](np.zeros(2, np.int64))
+            except Exception as error:
+                print(type(error).__name__)
+    """
+    with debugging(tmp_path, code, filters=["out-of-bounds-index"]) as client:
+        answer = client.ask("setExceptionBreakpoints", filters=["calls", "out-of-bounds-index", "nosuch"])
+        assert [one["verified"] for one in answer["breakpoints"]] == [True, True, False]
+        assert "nosuch" in answer["breakpoints"][2]["message"]
+        client.run()
+        client.wait("leaves", reason="exception")
+        assert client.go_to_end() == "ZeroDivisionError\nIndexError\n"

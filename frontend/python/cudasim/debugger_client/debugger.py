@@ -51,6 +51,8 @@ class Debugger:
         self.session = Session(self._on_event)
         self.breakpoints = Breakpoints()
         self.settings = settings.table()
+        #: Kinds of errors that stop the program; empty: break_on_errors says.
+        self.caught: list[str] = []
         self.sources = Sources(self.session)
         self.history = History(self._own_value)
         self.breakpoints.meaning_of = self.history.substituted
@@ -284,14 +286,23 @@ class Debugger:
     def _configure(self) -> None:
         """What a program is told before its script runs."""
         self.breakpoints.send_all(self.session.request)
-        if self.settings["break_on_errors"].value == "off":
+        if self.settings["break_on_errors"].value == "off" or self.caught:
             self.send_filters()
 
     def send_filters(self) -> None:
-        """Tells a program that runs whether errors stop it."""
-        if self.is_running:
-            errors = ["errors"] if self.settings["break_on_errors"].value == "on" else []
-            self.session.request("setExceptionBreakpoints", {"filters": [*errors, "calls"]})
+        """Tells a program that runs which errors stop it."""
+        if not self.is_running:
+            return
+        errors = ["errors"] if self.settings["break_on_errors"].value == "on" else []
+        filters = [*(self.caught or errors), "calls"]
+        answer = self.session.request("setExceptionBreakpoints", {"filters": filters}) or {}
+        described = zip(filters, answer.get("breakpoints", ()))
+        unknown = [kind for kind, one in described if not one.get("verified", True)]
+        for kind in unknown:
+            self.console.write(f'There is no kind of error "{kind}". docs/findings.md lists them.')
+        if unknown:
+            self.caught = [kind for kind in self.caught if kind not in unknown]
+            self.send_filters()
 
     def script_problem(self) -> str:
         """Why the script cannot be run, empty where it can."""

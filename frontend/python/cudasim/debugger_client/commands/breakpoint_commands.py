@@ -269,6 +269,26 @@ def _condition(debugger: Debugger, argument: str) -> None:
         debugger.console.write(f"Breakpoint {one.number} cannot stop the program: {one.problem}")
 
 
+@command("catch", usage="[KIND... | all | none]", group="breakpoints")
+def _catch(debugger: Debugger, argument: str) -> None:
+    """Stop at errors of these kinds only, or at all, or at none; without an argument, say at which.
+
+    A kind is what reports and docs/findings.md call it, for example out-of-bounds-index or integer-division. At first
+    all errors stop the program, as after `catch all`.
+    """
+    setting, words = debugger.settings["break_on_errors"], argument.replace(",", " ").split()
+    if words in (["all"], ["none"]):
+        setting.value, debugger.caught = ("on" if words == ["all"] else "off"), []
+    elif words:
+        debugger.caught = list(dict.fromkeys(words))
+    if words:
+        debugger.send_filters()
+    if debugger.caught:
+        debugger.console.write(f"Errors that stop the program: {', '.join(debugger.caught)}.")
+    elif not words:
+        debugger.console.write(f"Errors that stop the program: {'all' if setting.value == 'on' else 'none'}.")
+
+
 @command("ignore", usage="N COUNT", group="breakpoints", completer=completion.breakpoints)
 def _ignore(debugger: Debugger, argument: str) -> None:
     """Pass breakpoint N COUNT times before it stops the program.

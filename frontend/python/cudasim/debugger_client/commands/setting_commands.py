@@ -74,6 +74,7 @@ def _set(debugger: Debugger, argument: str) -> None:
     if setting.name == "cuda break_on_launch":
         _break_on_launch(debugger)
     elif setting.name == "break_on_errors":
+        debugger.caught = []
         debugger.send_filters()
 
 
