@@ -174,6 +174,14 @@ def test_errors_do_not_stop_where_that_is_switched_off(folder):
     assert "IndexError: tid=[8, 0, 0] ctaid=[1, 0, 0]" in shown and "stopped" not in shown and status == 1
 
 
+def test_a_breakpoint_in_a_line_of_the_host_says_so(folder):
+    script = (folder / "spread.py").read_text().splitlines()
+    launch = next(number for number, line in enumerate(script, 1) if line.startswith("spread["))
+    shown = shows(folder, f"break spread.py:{launch}", "break spread.py:18", "run")
+    assert shown[1].startswith(f"Line {launch} lies in no function")
+    assert shown[2] == "Breakpoint 2 at spread.py:18" and "Breakpoint 2, " in "\n".join(shown)
+
+
 def test_errors_stop_by_their_kinds(folder):
     status, shown = batch(folder, "catch integer-division", "run", "catch", script=("spread.py", "40"))
     assert "IndexError: tid=[8, 0, 0] ctaid=[1, 0, 0]" in shown and " stopped: " not in shown and status == 1

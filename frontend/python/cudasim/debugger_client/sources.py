@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import tokenize
@@ -47,6 +48,15 @@ class Sources:
                 return number
         return None
 
+    def is_outside_of_functions(self, path: str, number: int) -> bool:
+        """Whether a line of a Python file lies in no function, so that no kernel has it; False where that is not known."""
+        try:
+            tree = ast.parse("\n".join(self.lines(path)))
+        except (SyntaxError, ValueError):
+            return False
+        functions = (each for each in ast.walk(tree) if isinstance(each, (ast.FunctionDef, ast.Lambda)))
+        return bool(tree.body) and not any(_has_line(each, number) for each in functions)
+
     def functions(self, path: str) -> list[str]:
         """The names of all functions in a file."""
         found = (re.match(r"\s*def\s+(\w+)\s*\(", line) for line in self.lines(path))
@@ -76,3 +86,8 @@ def _text_of_file(path: str) -> str:
                 return file.read()
         except OSError:
             return ""
+
+
+def _has_line(function, number):
+    first = min([function.lineno, *(each.lineno for each in getattr(function, "decorator_list", ()))])
+    return first <= number <= (function.end_lineno or function.lineno)

@@ -61,6 +61,10 @@ def _set(debugger: Debugger, argument: str, **further: Any) -> None:
         debugger.console.write(f"It cannot stop the program: {added.problem}")
     elif added.actual_line and added.actual_line != added.line and not added.function:
         debugger.console.write(f"Line {added.line} has no code; it stops at line {added.actual_line}.")
+    elif not added.function and debugger.sources.is_outside_of_functions(added.path, added.line):
+        debugger.console.write(
+            f"Line {added.line} lies in no function, so no kernel comes to it. Lines of the host are for Python's debuggers."
+        )
 
 
 def _send_with_condition(debugger: Debugger, added: Breakpoint) -> None:
