@@ -46,7 +46,7 @@ def _watchpoints(debugger: Debugger, argument: str) -> None:
 def _tell_breakpoints(debugger: Debugger, every: list[Breakpoint]) -> None:
     rows = []
     for one in every:
-        kept = "del" if one.temporary else "keep"
+        kept = "del" if one.temporary else "dis" if one.once else "keep"
         rows.append([one.number, one.kind, kept, "y" if one.enabled else "n", _what(debugger, one)])
     lines = text.table(["Num", "Type", "Disp", "Enb", "What"], rows)
     debugger.console.write(lines[0])
@@ -88,6 +88,12 @@ def _locals(debugger: Debugger, argument: str) -> None:
 def _args(debugger: Debugger, argument: str) -> None:
     """The arguments of the selected function."""
     _scope(debugger, variables.ARGUMENTS, "No arguments.")
+
+
+@command("args", "a", usage="", group="stack")
+def _args_of_function(debugger: Debugger, argument: str) -> None:
+    """Show the arguments of the selected function, as info args does."""
+    _args(debugger, argument)
 
 
 @INFO.command("registers", "r")
