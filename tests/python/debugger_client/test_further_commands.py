@@ -77,6 +77,17 @@ def test_the_folder(client, tmp_path):
     assert client.debugger.session.focus is not None
 
 
+def test_functions(client):
+    every = "File k.py:\n5:\tsquare\n9:\tinvert\n"
+    assert client.ask("info functions") == every  # before the start
+    client.ask("break 12 thread 10 block 0", "run")
+    client.server._loadedSources = lambda arguments: {"sources": [{"path": client.path}, {"name": "no file"}]}
+    assert client.ask("info functions") == every
+    assert client.ask("info functions ^sq") == "File k.py:\n5:\tsquare\n"
+    assert client.ask("info functions nosuch") == 'No function matches "nosuch".\n'
+    assert client.ask("info functions (").startswith('"(" is no regular expression: ')
+
+
 SAVED = r"""break {path}:12 thread 10 block 0 if i > 3
 ignore $bpnum 2
 commands
