@@ -390,9 +390,11 @@ class _Program:
         process, self._process = self._process, None
         if process is not None and process.poll() is None:
             # This process ends, and whoever writes to a pipe that nobody reads is killed.
+            reader = [sys.executable, "-I", "-S", "-c", _READ_TO_THE_END]
             for stream in (process.stdout, process.stderr):
-                subprocess.Popen([sys.executable, "-I", "-S", "-c", _READ_TO_THE_END], stdin=stream, stdout=subprocess.DEVNULL,
-                                 stderr=subprocess.DEVNULL, cwd="/", start_new_session=True)  # fmt: skip
+                with contextlib.suppress(OSError):
+                    subprocess.Popen(reader, stdin=stream, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                     cwd="/", start_new_session=True)  # fmt: skip
         self.end()
 
     def _begin(self) -> None:
