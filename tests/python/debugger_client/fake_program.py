@@ -99,7 +99,12 @@ class FakeServer:
     # The beginning
 
     def _initialize(self, arguments):
-        return {"supportsConfigurationDoneRequest": True, "after": lambda: self.event("initialized")}
+        filters = [{"filter": "errors", "label": "errors"}, {"filter": "calls", "label": "calls"}]
+        return {"supportsConfigurationDoneRequest": True, "exceptionBreakpointFilters": filters,
+                "after": lambda: self.event("initialized")}  # fmt: skip
+
+    def _disconnect(self, arguments):
+        return {"after": lambda: "over"}
 
     def _attach(self, arguments):
         return {}
@@ -497,7 +502,7 @@ def main():
 
     The arguments are the script and words: ask (reads a line), spin (waits for Ctrl-C), raw (changes the terminal's
     settings), exit=N, die (by a signal), vanish (closes the connection), nonsense (sends no message), fork (leaves a child),
-    flood (ends behind thousands of messages).
+    flood (ends behind thousands of messages), writes (prints more than a pipe holds at its end, then makes the file `went_on`).
     """
     path, words = os.path.abspath(sys.argv[1]), sys.argv[2:]
     connected = socket.socket(socket.AF_UNIX)
@@ -523,6 +528,10 @@ def main():
     print("the script begins", flush=True)
     server.serve()
     print("the script ends", flush=True)
+    if "writes" in words:
+        print("x" * 1_000_000, flush=True)
+        with open("went_on", "w"):
+            pass
     return status
 
 

@@ -13,7 +13,7 @@ SHORT = {
     "bt": "backtrace", "where": "backtrace", "fin": "finish", "cl": "clear", "tb": "tbreak", "dis": "disable", "en": "enable",
     "unt": "until", "adv": "advance", "cond": "condition", "ig": "ignore", "disp": "display", "undisp": "undisplay", "star": "start",
     "ru": "run", "ste": "step", "ne": "next", "cu": "cuda", "t": "thread", "wha": "whatis", "pt": "ptype", "so": "source", "al": "alias",
-    "return": "finish", "!": "shell", "exit": "quit", "dp": "dprintf", "bar": "barrier",
+    "return": "finish", "!": "shell", "exit": "quit", "dp": "dprintf", "bar": "barrier", "a": "args", "pri": "print", "printf": "printf", "ca": "call", "sa": "save",
 }  # fmt: skip
 
 

@@ -211,6 +211,66 @@ def fake_processes(folder):
     return found
 
 
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        (b"{]}", "a message is not JSON"),
+        (b"", "a message is not JSON"),
+        (b'{"seq": 5, "type": "request", "command": "\xff\xfe"}', "a message is not JSON"),
+        (b"[" * 100_000 + b"]" * 100_000, "a message is not JSON"),
+        (b"[1, 2]", "a message is no JSON object"),
+        (b"null", "a message is no JSON object"),
+        (b"{}", "a message is no request"),
+        (b'{"seq": "a", "type": "request", "command": "threads"}', "a message is no request"),
+        (b'{"seq": true, "type": "request", "command": "threads"}', "a message is no request"),
+        (b'{"seq": 5, "type": "request"}', "a message is no request"),
+        (b'{"seq": 5, "type": "request", "command": 5}', "a message is no request"),
+        (b'{"seq": 5, "type": "event", "event": "stopped"}', "a message is no request"),
+    ],
+)
+def test_a_message_that_means_nothing_is_passed_over(editor, folder, body, problem):
+    stop_at_line_10(editor, folder)
+    editor._writing.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+    assert editor.ask("evaluate", expression="i + 1", frameId=100)["result"] == "4"
+    assert editor.output("console") == f"cudasim: {problem}, and is passed over\n"
+
+
+def test_an_answer_to_nothing_is_passed_over(editor, folder):
+    stop_at_line_10(editor, folder)
+    for number in ([], {}, 99, "a", None):
+        editor.write(type="response", request_seq=number, success=True)
+    assert editor.ask("evaluate", expression="i + 1", frameId=100)["result"] == "4"
+
+
+def test_a_program_goes_on_where_the_editor_says_so(folder):
+    process = subprocess.Popen(
+        ADAPTER, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ENVIRONMENT
+    )
+    editor = Editor(process.stdout, process.stdin)
+    stop_at_line_10(editor, folder, "writes")
+    editor.ask("disconnect", terminateDebuggee=False)
+    process.stdin.close()
+    assert process.wait(timeout=20) == 0
+    process.stdout.close()
+    end = time.monotonic() + 20
+    while not (folder / "went_on").exists() and time.monotonic() < end:
+        time.sleep(0.02)
+    assert (folder / "went_on").exists()
+
+
+def test_a_filter_that_nobody_has_is_told(editor, folder):
+    start(editor, folder)
+    told = editor.ask(
+        "setExceptionBreakpoints",
+        filters=["errors", "nosuch"],
+        filterOptions=[{"filterId": "calls"}, {"filterId": 5}],
+    )
+    assert [one["verified"] for one in told["breakpoints"]] == [True, False, True, False]
+    assert (
+        told["breakpoints"][1]["message"] == "there is no exception filter 'nosuch'; there are: calls, errors"
+    )
+
+
 @pytest.mark.parametrize("how", ["disconnect", "terminate", "vanish", "nonsense"])
 def test_the_program_ends_with_its_session(folder, how):
     process = subprocess.Popen(ADAPTER, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ENVIRONMENT,
@@ -221,7 +281,7 @@ def test_the_program_ends_with_its_session(folder, how):
     if how == "vanish":
         process.stdin.close()
     elif how == "nonsense":
-        process.stdin.write(b"Content-Length: 3\r\n\r\n{]}")
+        process.stdin.write(b"GET / HTTP/1.1\r\n\r\n")
         process.stdin.flush()
     else:
         editor.ask(how)
@@ -229,7 +289,8 @@ def test_the_program_ends_with_its_session(folder, how):
         assert editor.event("exited") == {"exitCode": 128 + 15}
         process.stdin.close()
     assert process.wait(timeout=20) == (2 if how == "nonsense" else 0)
-    assert process.stderr.read() == (b"cudasim dap: a message is not JSON\n" if how == "nonsense" else b"")
+    said = b"cudasim dap: the connection to the editor ends: a message has no length\n"
+    assert process.stderr.read() == (said if how == "nonsense" else b"")
     end = time.monotonic() + 10
     while fake_processes(folder) and time.monotonic() < end:
         time.sleep(0.02)

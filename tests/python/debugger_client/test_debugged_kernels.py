@@ -489,3 +489,53 @@ def test_finish_shows_the_value_that_was_returned(folder):
     assert shown[at - 1].split() == ["20", "total", "+=", "1"]
     assert not any(line.startswith("(return)") for line in shown)
     assert "$2 = 3601.0" in shown
+
+
+TWICE = """\
+import numpy as np
+from numba import cuda
+
+
+@cuda.jit
+def add(x):
+    i = cuda.grid(1)
+    late = x[i]
+    x[i] = late + i
+
+
+x = np.zeros(64)
+add[2, 32](x)
+add[2, 32](x)
+print("sum", x.sum(), flush=True)
+"""
+
+
+@pytest.mark.parametrize("policy", ["forward", "reverse"])
+def test_break_on_launch_stops_once_in_each_launch(tmp_path, policy):
+    (tmp_path / "twice.py").write_text(TWICE)
+    commands = ["set cuda break_on_launch all", "run", "continue", "continue"]
+    status, shown = batch(tmp_path, *commands, script=("twice.py",), CUDASIM_POLICY=policy)
+    assert status == 0 and shown.endswith("sum 4032.0\n[The program exited normally]\n")
+    assert shown.count("Kernel entry, add block(0,0,0) thread(0,0,0) at twice.py:7\n") == 2
+    assert shown.count("Kernel entry") == 2
+
+
+def test_break_on_launch_begins_with_the_next_launch(tmp_path):
+    (tmp_path / "twice.py").write_text(TWICE)
+    commands = ["tbreak 8 thread 5", "run", "set cuda break_on_launch all", "continue", "continue"]
+    status, shown = batch(tmp_path, *commands, script=("twice.py",))
+    assert status == 0 and shown.count("Kernel entry, add block(0,0,0) thread(0,0,0)") == 1
+    assert shown.endswith("sum 4032.0\n[The program exited normally]\n")
+
+
+def test_printf_and_display_in_a_kernel(tmp_path):
+    (tmp_path / "twice.py").write_text(TWICE)
+    commands = ["break 8 thread 5 block 1", "run", r'printf "%d %.2f|%-4u|%s\n", i, x[i], i, x[:2]', "display late", "display late[", "display nosuch",
+                "a", "info display"]  # fmt: skip
+    _, shown = batch(tmp_path, *commands, script=("twice.py",))
+    lines = shown.splitlines()
+    at = lines.index("37 0.00|37  |[0., 1.]")
+    assert lines[at + 1].startswith("1: late = <") and "is not assigned yet" in lines[at + 1]
+    assert "SyntaxError" in lines[at + 2] and "name 'nosuch' is not defined" in lines[at + 3]
+    assert lines[at + 4].startswith("x = [0.0, 1.0")
+    assert lines[at + 5 :] == ["Num  Enb  Expression", "1    y    late"]

@@ -452,7 +452,7 @@ def test_display(client):
     shown = client.ask("break 12 thread 10 block 0", "run")
     assert shown.endswith("12\t    y[i] = 255 - v\n1: v = 10000\n")
     assert client.ask("display/x i") == "2: /x i = 0xa\n"
-    assert client.ask("display nothing") == "3: nothing = <name 'nothing' is not defined>\n"
+    assert client.ask("display x[i + 90]") == "3: x[i + 90] = <list index out of range>\n"
     assert client.ask("info display").splitlines()[2] == "2    y    /x i"
     client.ask("undisplay 1 3", "disable display 2")
     assert client.ask("display") == "" and client.ask("enable display", "display") == "2: /x i = 0xa\n"

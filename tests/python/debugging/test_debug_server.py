@@ -1,6 +1,7 @@
 """The debug server (docs/debug_protocol.md) through its socket: where kernels stop, and what is there to be seen."""
 
 import pytest
+from cudasim.debugging import debuggee
 from debug_session import debugging, has_schema
 
 LOOK = """
@@ -243,3 +244,19 @@ def test_a_step_over_a_barrier_lets_the_others_come(look):
     assert stop["cudasim"]["notes"] == ["56 other threads passed breakpoint 3"]
     look.break_at()
     assert results(look.go_to_end()) == RESULTS
+
+
+@pytest.mark.parametrize("as_module", [False, True])
+def test_the_process_is_named_as_the_user_knows_it(tmp_path, as_module, monkeypatch):
+    (tmp_path / "mod.py").write_text("print(1)\n")
+    monkeypatch.chdir(tmp_path)
+    named = []
+    monkeypatch.setattr(debuggee.debugging, "begin", named.append)
+    monkeypatch.setattr(debuggee.script_runner, "run", lambda arguments: 0)
+    assert debuggee.main(["-m", "mod", "1"] if as_module else ["mod.py", "1"]) == 0
+    assert named == ["mod" if as_module else str(tmp_path / "mod.py")]
+
+
+def test_the_program_is_told_by_its_script(look):
+    look.run()
+    assert look.event("process")["name"] == str(look.script)

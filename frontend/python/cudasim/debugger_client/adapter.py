@@ -22,7 +22,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from cudasim.debugger_client.attached import connected_to
-from cudasim.debugger_client.dap import ConnectionLost, encoded, read_message
+from cudasim.debugger_client.dap import ConnectionLost, MalformedBody, encoded, read_message
 from cudasim.debugger_client.errors import CommandError
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ CONSOLES = ("internalConsole", "integratedTerminal", "externalTerminal")
 _ENTRY = {"name": "*", "cudasim": {"id": 2_000_000, "temporary": True}}
 #: Seconds that a program may take to connect (it is only starting Python), and to end when it is asked to.
 _TIME_TO_CONNECT, _TIME_TO_END = 60.0, 3.0
+#: A program that reads what comes at its standard input, and forgets it.
+_READ_TO_THE_END = "import os\nwhile os.read(0, 1 << 16): pass"
 
 
 class Refusal(Exception):
@@ -76,21 +78,39 @@ class Adapter:
         self._ended = threading.Event()  # the editor was told of the program's end
 
     def serve(self) -> int:
-        """Serves the editor until it goes away. Returns the exit status: 2 where what it sent is no message."""
+        """Serves the editor until it goes away. Returns the exit status: 2 where the header of a message is none.
+
+        Behind such a header nobody knows where the next message begins. A body that is no message is passed over.
+        """
         try:
-            while (message := read_message(self._from_editor)) is not None:
-                if message.get("type") == "request":
-                    if not self._take(message):
-                        break
-                elif message.get("type") == "response":
-                    self._take_answer(message)
+            while True:
+                try:
+                    message = read_message(self._from_editor)
+                except MalformedBody as error:
+                    self._complain(str(error))
+                    continue
+                if message is None or not self._take_message(message):
+                    return 0
         except ConnectionLost as error:
-            print(f"cudasim dap: {error}", file=sys.stderr)
+            print(f"cudasim dap: the connection to the editor ends: {error}", file=sys.stderr)
             return 2
         finally:
             if self._program is not None:
                 self._program.end()
-        return 0
+
+    def _take_message(self, message: dict[str, Any]) -> bool:
+        """Takes what the editor has sent. False when it was the last request."""
+        if _is_request(message):
+            return self._take(message)
+        if message.get("type") == "response":
+            self._take_answer(message)
+        else:
+            self._complain("a message is no request")
+        return True
+
+    def _complain(self, problem: str) -> None:
+        """Tells the user of a message of the editor's that means nothing."""
+        self.tell("output", {"category": "console", "output": f"cudasim: {problem}, and is passed over\n"})
 
     # -- the editor's requests ----------------------------------------------------------------------------
 
@@ -123,6 +143,12 @@ class Adapter:
                 self._hand_on(self._program, request, arguments)
         except Refusal as refusal:
             self._refuse(request, str(refusal))
+        except (
+            OverflowError,
+            RecursionError,
+            ValueError,
+        ) as error:  # of numbers and texts that nothing takes
+            self._refuse(request, f"the request {command} cannot be carried out: {error}")
         return True
 
     def _hand_on(self, program: _Program, request: dict[str, Any], arguments: dict[str, Any]) -> None:
@@ -173,9 +199,11 @@ class Adapter:
         self._respond(request)
 
     def _disconnect(self, arguments: dict[str, Any]) -> None:
+        """A program that was started ends, unless the editor says that it goes on; for one that was attached to it is the other way round."""
         if self._program is None:
             return
-        if self._program.is_attached and not arguments.get("terminateDebuggee"):
+        ends = arguments.get("terminateDebuggee")
+        if ends is False or (self._program.is_attached and not ends):
             self._program.let_go()
         elif self._program.is_attached:
             self._program.request("terminate", {}, None)
@@ -224,7 +252,8 @@ class Adapter:
         return answer.success
 
     def _take_answer(self, response: dict[str, Any]) -> None:
-        answer = self._answers.get(response.get("request_seq", 0))
+        number = response.get("request_seq", 0)
+        answer = self._answers.get(number) if isinstance(number, int) else None
         if answer is not None:
             answer.success = response.get("success") is True
             answer.came.set()
@@ -274,6 +303,7 @@ class _Program:
         self._sequence = 0
         self._lock = threading.Lock()  # guards what is written to the program, and what follows
         self._waiting: dict[int, dict[str, Any] | None] = {}  # the editor's requests by our numbers
+        self._filters: set[str] = set()  # of exceptions, that it has
         self._lost = False  # nothing comes from it any more
         self._readers: list[threading.Thread] = []
 
@@ -321,8 +351,9 @@ class _Program:
             self._process = subprocess.Popen(
                 command, cwd=folder, env={**inherited, **environment, "PYTHONUNBUFFERED": "1"}, stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)  # fmt: skip
-        except OSError as error:
-            raise Refusal(f"{command[0]} cannot be started in {folder}: {error.strerror}") from None
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise Refusal(f"{command[0]} cannot be started in {folder}: {reason}") from None
         for stream, category in ((self._process.stdout, "stdout"), (self._process.stderr, "stderr")):
             reader = threading.Thread(target=self._read_output, args=(stream, category), daemon=True)
             reader.start()
@@ -352,9 +383,18 @@ class _Program:
         self._begin()
 
     def let_go(self) -> None:
-        """Lets a process that was attached to run on."""
-        with contextlib.suppress(Refusal):
-            self.request("disconnect", {"terminateDebuggee": False}, None)
+        """Lets it run on without the debugger. What a program that was started writes from now on is lost."""
+        if self.connected:
+            with contextlib.suppress(Refusal):
+                self.request("disconnect", {"terminateDebuggee": False}, None)
+        process, self._process = self._process, None
+        if process is not None and process.poll() is None:
+            # This process ends, and whoever writes to a pipe that nobody reads is killed.
+            reader = [sys.executable, "-I", "-S", "-c", _READ_TO_THE_END]
+            for stream in (process.stdout, process.stderr):
+                with contextlib.suppress(OSError):
+                    subprocess.Popen(reader, stdin=stream, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                     cwd="/", start_new_session=True)  # fmt: skip
         self.end()
 
     def _begin(self) -> None:
@@ -372,14 +412,15 @@ class _Program:
                 wanted = arguments.get("requestId")
                 here = (number for number, one in self._waiting.items() if one and one.get("seq") == wanted)
                 arguments = {**arguments, "requestId": next(here, 0)}
-            self._sequence += 1
-            self._waiting[self._sequence] = asked
-            message = {"seq": self._sequence, "type": "request", "command": command, "arguments": arguments}
+            number = self._sequence + 1
+            message = encoded({"seq": number, "type": "request", "command": command, "arguments": arguments})
+            self._sequence = number
+            self._waiting[number] = asked
             try:
                 assert self._socket is not None
-                self._socket.sendall(encoded(message))
+                self._socket.sendall(message)
             except OSError:
-                del self._waiting[self._sequence]
+                del self._waiting[number]
                 raise Refusal("the program has ended") from None
 
     def _read(self, stream: BinaryIO) -> None:
@@ -408,9 +449,32 @@ class _Program:
         with self._lock:
             asked = self._waiting.pop(message.get("request_seq", 0), None)
         if asked is not None:
+            if asked.get("command") == "setExceptionBreakpoints" and message.get("success"):
+                message = {**message, "body": self._filters_told(asked, message.get("body"))}
             self._adapter.send({**message, "request_seq": asked.get("seq", 0)})
         elif message.get("command") == "initialize" and message.get("success"):
-            self._adapter.tell("capabilities", {"capabilities": message.get("body") or {}})
+            body = message.get("body") or {}
+            self._filters = {str(one.get("filter")) for one in body.get("exceptionBreakpointFilters") or []}
+            self._adapter.tell("capabilities", {"capabilities": body})
+
+    def _filters_told(self, asked: dict[str, Any], body: Any) -> dict[str, Any]:
+        """The answer to setExceptionBreakpoints, which says of each filter whether there is one of this name."""
+        arguments = asked.get("arguments")
+        arguments = arguments if isinstance(arguments, dict) else {}
+        names, options = arguments.get("filters"), arguments.get("filterOptions")
+        names = list(names) if isinstance(names, list) else []
+        names += (
+            [one.get("filterId") for one in options if isinstance(one, dict)]
+            if isinstance(options, list)
+            else []
+        )
+        told: list[dict[str, Any]] = []
+        for name in names:
+            known = name in self._filters if isinstance(name, str) else False
+            there_are = ", ".join(sorted(self._filters)) or "none"
+            reason = f"there is no exception filter {name!r}; there are: {there_are}"
+            told.append({"verified": True} if known else {"verified": False, "message": reason})
+        return {"breakpoints": told, **(body if isinstance(body, dict) else {})}
 
     def _read_output(self, stream: BinaryIO, category: str) -> None:
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -443,6 +507,12 @@ class _Program:
         if self._process is not None and self._process.poll() is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, number)
+
+
+def _is_request(message: dict[str, Any]) -> bool:
+    """Whether it is one that can be answered."""
+    number, command = message.get("seq"), message.get("command")
+    return message.get("type") == "request" and type(number) is int and isinstance(command, str)
 
 
 def _command(arguments: dict[str, Any]) -> list[str]:

@@ -54,6 +54,7 @@ class Breakpoint:
     blocks: str = ""
     temporary: bool = False
     enabled: bool = True
+    once: bool = False  # disabled when it has stopped the program
     message: str | None = None
     commands: list[str] = dataclasses.field(default_factory=list)
     verified: bool = False

@@ -87,7 +87,7 @@ def _interact(debugger: Debugger, screen: Screen, at_terminal: bool) -> None:
     read = screen.reader(lambda: prompt.reader(debugger, at_terminal))
     while True:
         debugger.interact(read)
-        ask = console.interactive and debugger.is_running and debugger.settings["confirm"].value == "on"
+        ask = console.interactive and debugger.is_running
         if not ask or console.agrees(debugger.quit_question):
             return
 

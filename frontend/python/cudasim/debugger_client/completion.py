@@ -71,7 +71,7 @@ def files(debugger: Debugger, typed: str) -> list[str]:
 def locations(debugger: Debugger, typed: str) -> list[str]:
     """Functions of the current file, and files of Python code."""
     path, _ = current_place(debugger)
-    names = debugger.sources.functions(path) if path else []
+    names = [name for _, name in debugger.sources.functions(path)] if path else []
     return names + [f"{one}:" for one in files(debugger, typed) if one.endswith(".py")]
 
 

@@ -41,6 +41,7 @@ class Console:
         self.interactive = interactive
         self.front: Front | None = None
         self.pagination: Callable[[], bool] = lambda: True
+        self.confirms: Callable[[], bool] = lambda: True
         self._out = out or sys.stdout
         self._err = err or sys.stderr
         self._lines = 0
@@ -81,8 +82,8 @@ class Console:
         self._out.flush()
 
     def agrees(self, question: str) -> bool:
-        """Whether the answer is yes. Where nobody can be asked it is."""
-        if not self.interactive:
+        """Whether the answer is yes. Where nobody can be asked, or wants to be, it is."""
+        if not (self.interactive and self.confirms()):
             return True
         while True:
             self.flush()

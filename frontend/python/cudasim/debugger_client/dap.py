@@ -30,6 +30,10 @@ class ConnectionLost(Exception):
     """The connection ended, or what came was no message."""
 
 
+class MalformedBody(ConnectionLost):
+    """What came was no message, but its header was right: the stream stands at the next one."""
+
+
 def encoded(message: dict[str, Any]) -> bytes:
     """A message with its header."""
     body = json.dumps(message).encode()
@@ -39,6 +43,7 @@ def encoded(message: dict[str, Any]) -> bytes:
 def read_message(stream: BinaryIO) -> dict[str, Any] | None:
     """The next message; None where the stream ends between messages.
 
+    :raises MalformedBody: for a body that is no JSON object; the next message can be read
     :raises ConnectionLost: for anything else that is no message
     """
     length = None
@@ -70,9 +75,9 @@ def read_message(stream: BinaryIO) -> dict[str, Any] | None:
     try:
         message = json.loads(body)
     except (ValueError, RecursionError):
-        raise ConnectionLost("a message is not JSON") from None
+        raise MalformedBody("a message is not JSON") from None
     if not isinstance(message, dict):
-        raise ConnectionLost("a message is no JSON object")
+        raise MalformedBody("a message is no JSON object")
     return message
 
 

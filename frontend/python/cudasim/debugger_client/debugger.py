@@ -73,6 +73,7 @@ class Debugger:
         arguments = script[2:] if script[:1] == ["-m"] else script[1:]
         self.settings["args"].value = shlex.join(arguments)
         console.pagination = lambda: self.settings["pagination"].value == "on"
+        console.confirms = lambda: self.settings["confirm"].value == "on"
 
     # Command lines
 
@@ -382,7 +383,11 @@ class Debugger:
         self._stop_commands = [line for line in commands if line != "silent"]
         stop_reports.tell_stop(self, outcome, hit, silent)
         self.previous_focus = outcome.focus
-        self.send_breakpoints(self.breakpoints.remove([one.number for one in hit if one.temporary]))
+        once = [one for one in hit if one.once]
+        for one in once:
+            one.enabled = one.once = False
+        removed = self.breakpoints.remove([one.number for one in hit if one.temporary])
+        self.send_breakpoints(removed | {one.key for one in once})
 
     # Breakpoints
 
@@ -396,8 +401,12 @@ class Debugger:
         return [one for one in self.breakpoints.all() if one not in self.breakpoints.visible()]
 
     def stop_at_launches(self, temporary: bool) -> Breakpoint:
-        """Stops at the entry of the next kernel, or of every one."""
-        added = self.breakpoints.add(internal=True, function=EVERY_KERNEL, temporary=temporary)
+        """Stops at the entry of the next kernel, at the thread that begins; or of every one, at thread 0 of block 0.
+
+        The latter comes to it once in a launch, and other threads do not stop there.
+        """
+        threads = {} if temporary else {"threads": "0", "blocks": "0"}
+        added = self.breakpoints.add(internal=True, function=EVERY_KERNEL, temporary=temporary, **threads)
         self.send_breakpoints({added.key})
         return added
 

@@ -52,7 +52,7 @@ def table() -> dict[str, Setting]:
         Setting("print elements", (), 200, "The number of elements of an array that are shown is {}.",
                 "How many elements of an array or a tuple print shows; 0 means all that the program tells."),
         Setting("cuda break_on_launch", ("none", "application", "all"), "none", "Stopping at the entry of every kernel is {}.",
-                "Whether every kernel stops at its entry: application or all, or none."),
+                "Whether every launch stops where its thread 0 of block 0 enters the kernel: application or all, or none."),
         Setting("cuda kernel_events", ("on", "off", "none", "application", "all"), "off", "Telling of launches is {}.",
                 "Whether the begin and the end of every launch are told."),
         Setting("break_on_errors", on_off, "on", "Stopping where a thread fails is {}.",

@@ -57,10 +57,13 @@ class Sources:
         functions = (each for each in ast.walk(tree) if isinstance(each, (ast.FunctionDef, ast.Lambda)))
         return bool(tree.body) and not any(_has_line(each, number) for each in functions)
 
-    def functions(self, path: str) -> list[str]:
-        """The names of all functions in a file."""
-        found = (re.match(r"\s*def\s+(\w+)\s*\(", line) for line in self.lines(path))
-        return [match[1] for match in found if match]
+    def functions(self, path: str) -> list[tuple[int, str]]:
+        """(line, name) of all functions in a file."""
+        found = (
+            (number, re.match(r"\s*def\s+(\w+)\s*\(", line))
+            for number, line in enumerate(self.lines(path), 1)
+        )
+        return [(number, match[1]) for number, match in found if match]
 
     def _compiled(self, path: str, reference: int) -> str | None:
         if self._session.focus is None or not path:

@@ -30,9 +30,10 @@ _LAST_WORDS = 5.0
 _has_begun = False
 
 
-def begin() -> None:
+def begin(program: str = "") -> None:
     """Begins what the option names, if anything. Returns when the program may go on.
 
+    :param program: what the user knows the program by, where that is not what Python was started with
     :raises RuntimeError: when nobody listens at the socket, or none can be made
     """
     global _has_begun
@@ -51,7 +52,7 @@ def begin() -> None:
         client = _start_client()
     else:
         _native.debugger_connect(kind[len(_CONNECT) :])
-    _native.debugger_set_program(_program_name())
+    _native.debugger_set_program(program or _program_name())
     _native.debugger_set_evaluator(Evaluator())
     _native.debugger_set_condition_compiler(ConditionCompiler())
     _native.debugger_keep_history(options.get("history"))

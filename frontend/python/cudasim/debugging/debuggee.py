@@ -6,6 +6,7 @@ the exit status is its own.
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ def main(arguments: Sequence[str]) -> int:
         )
         return 2
     try:
-        debugging.begin()
+        debugging.begin(arguments[1] if arguments[0] == "-m" else os.path.abspath(arguments[0]))
     except (RuntimeError, options.OptionError) as error:
         print(f"cudasim: {error}", file=sys.stderr)
         return 2

@@ -11,7 +11,9 @@ from cudasim.debugger_client.commands import (
     data_commands,
     info_commands,
     info_cuda_commands,
+    printf_commands,
     running_commands,
+    save_commands,
     screen_commands,
     setting_commands,
     source_commands,
@@ -24,6 +26,6 @@ from cudasim.debugger_client.commands.table import GROUPS, TABLE, Command, Table
 
 __all__ = [
     "GROUPS", "TABLE", "Command", "Table", "backward_commands", "breakpoint_commands", "code_commands", "core_commands", "cuda_commands",
-    "data_commands", "info_commands", "info_cuda_commands", "running_commands", "screen_commands", "setting_commands", "source_commands", "split_word",
+    "data_commands", "info_commands", "info_cuda_commands", "printf_commands", "running_commands", "save_commands", "screen_commands", "setting_commands", "source_commands", "split_word",
     "stack_commands", "support_commands", "thread_commands", "watch_commands",
 ]  # fmt: skip

@@ -124,13 +124,14 @@ def _dprintf(debugger: Debugger, argument: str) -> None:
     found = re.match(r"""([^"]*?),\s*"((?:[^"\\]|\\.)*)"\s*(?:,(.*))?$""", argument, re.DOTALL)
     if not found:
         raise CommandError('Write dprintf LOCATION,"TEXT {EXPRESSION}".')
-    message = _unescaped(found[2])
+    message = unescaped(found[2])
     if found[3]:
         message = _with_expressions(message, found[3])
     _set(debugger, found[1], message=message.rstrip("\n"))
 
 
-def _unescaped(text: str) -> str:
+def unescaped(text: str) -> str:
+    """A text with what \\n and the like stand for."""
     marks = {"n": "\n", "t": "\t", "\\": "\\", '"': '"'}
     return re.sub(r"\\(.)", lambda match: marks.get(match[1], match[1]), text)
 
@@ -146,14 +147,25 @@ def _with_expressions(message: str, following: str) -> str:
 
 
 def split_at_commas(text: str) -> list[str]:
-    """The parts of a text between commas that stand in no brackets."""
-    parts, depth, begin = [], 0, 0
+    """The parts of a text between commas that stand in no brackets and no quotes."""
+    parts, depth, begin, quote, escaped = [], 0, 0, "", False
     for at, character in enumerate(text):
+        if quote:
+            quote = "" if character == quote and not escaped else quote
+            escaped = character == "\\" and not escaped
+            continue
+        quote = character if character in "\"'" else ""
         depth += (character in "([{") - (character in ")]}")
         if character == "," and depth == 0:
             parts.append(text[begin:at].strip())
             begin = at + 1
     return [*parts, text[begin:].strip()]
+
+
+def _with_newest(debugger: Debugger, argument: str) -> str:
+    """An argument with a number for $bpnum, the newest breakpoint."""
+    last = debugger.breakpoints.last
+    return argument if last is None else re.sub(r"\$bpnum\b", str(last.number), argument)
 
 
 def numbers_of(debugger: Debugger, argument: str) -> list[int]:
@@ -162,7 +174,7 @@ def numbers_of(debugger: Debugger, argument: str) -> list[int]:
     :raises CommandError: for words that are none, and for breakpoints that do not exist
     """
     result: list[int] = []
-    for word in argument.replace(",", " ").split():
+    for word in _with_newest(debugger, argument).replace(",", " ").split():
         match = re.fullmatch(r"(\d+)(?:(?:-|\.\.)(\d+))?", word)
         if not match:
             raise CommandError(f'Bad breakpoint number "{word}".')
@@ -224,14 +236,30 @@ def _enable_or_disable(debugger: Debugger, argument: str, enabled: bool) -> None
         argument = rest
     chosen = [debugger.breakpoints.find(number) for number in numbers_of(debugger, argument)]
     for one in chosen if argument.strip() else debugger.breakpoints.visible():
-        one.enabled = enabled
+        one.enabled, one.once = enabled, False
         debugger.send_breakpoints({one.key})
 
 
-@command("enable", "en", usage="[NUMBERS]", group="breakpoints", completer=completion.breakpoints)
+@command(
+    "enable", "en", usage="[once|delete] [NUMBERS]", group="breakpoints", completer=completion.breakpoints
+)
 def _enable(debugger: Debugger, argument: str) -> None:
-    """Let breakpoints stop the program again, all of them without NUMBERS."""
-    _enable_or_disable(debugger, argument, True)
+    """Let breakpoints stop the program again, all of them without NUMBERS.
+
+    `enable once 2` disables breakpoint 2 when it has stopped the program, `enable delete 2` removes it then.
+    """
+    word, _, rest = argument.removeprefix("breakpoints ").partition(" ")
+    if word not in ("once", "delete"):
+        _enable_or_disable(debugger, argument, True)
+        return
+    numbers = numbers_of(debugger, rest)
+    if not numbers:
+        raise CommandError(f"The number of a breakpoint is missing: enable {word} N.")
+    for one in map(debugger.breakpoints.find, numbers):
+        if word == "delete":
+            _refuse_call(one)
+        one.enabled, one.once, one.temporary = True, word == "once", word == "delete"
+        debugger.send_breakpoints({one.key})
 
 
 @command("disable", "dis", "disa", usage="[NUMBERS]", group="breakpoints", completer=completion.breakpoints)
@@ -244,6 +272,7 @@ def _first_number(debugger: Debugger, argument: str) -> tuple[Breakpoint, str]:
     word, _, rest = argument.partition(" ")
     if not word:
         raise CommandError("The number of a breakpoint is missing.")
+    word = _with_newest(debugger, word)
     if not word.isdigit():
         raise CommandError(f'Bad breakpoint number "{word}".')
     return debugger.breakpoints.find(int(word)), rest.strip()

@@ -26,11 +26,19 @@ if TYPE_CHECKING:
 
     from cudasim.debugger_client.debugger import Debugger
 
+#: What the program says of expressions that it cannot read, and of names that it does not have.
+_MEANS_NOTHING = re.compile(
+    r"\bis not defined\b|\bSyntaxError\b|^there is no variable\b|^column \d+:|\$\w+ has no value"
+)
+
 
 @command(
     "print",
     "p",
     "pp",
+    "pr",
+    "pri",
+    "prin",
     "inspect",
     usage="[-warp|-block] [/FORMAT] EXPRESSION",
     group="data",
@@ -188,16 +196,29 @@ def set_variable(debugger: Debugger, argument: str) -> None:
 def _display(debugger: Debugger, argument: str) -> None:
     """Show the value of an expression at every stop.
 
-    Without an expression all that are on display are shown now.
+    Without an expression all that are on display are shown now. Where a kernel stands, an expression that means nothing there
+    is refused; one of a variable that has no value yet, or of an element that is not there, waits for a stop where it has one.
     """
     if not argument:
         stop_reports.tell_displays(debugger)
         return
     letter, expression = values.split_format(argument)
+    _refuse_nonsense(debugger, expression)
     number = max((one.number for one in debugger.displays), default=0) + 1
     debugger.displays.append(Display(number, expression, letter))
     if debugger.session.focus is not None:
         stop_reports.tell_display(debugger, number, expression, letter)
+
+
+def _refuse_nonsense(debugger: Debugger, expression: str) -> None:
+    """:raises CommandError: for an expression that has no value at any stop in the selected function"""
+    if debugger.session.focus is None or not debugger.session.frames():
+        return
+    try:
+        expressions.evaluated(debugger, expression, context="watch")
+    except CommandError as error:
+        if _MEANS_NOTHING.search(str(error)):
+            raise
 
 
 @command("undisplay", usage="[NUMBERS]", group="data")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 from typing import TYPE_CHECKING
 
 from cudasim.debugger_client import text, variables
 from cudasim.debugger_client.commands.table import Table, command
 from cudasim.debugger_client.errors import CommandError
-from cudasim.debugger_client.locations import current_place, location_of
+from cudasim.debugger_client.locations import current_place, location_of, script_path
 from cudasim.debugger_client.places import coordinates, short_path
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ def _watchpoints(debugger: Debugger, argument: str) -> None:
 def _tell_breakpoints(debugger: Debugger, every: list[Breakpoint]) -> None:
     rows = []
     for one in every:
-        kept = "del" if one.temporary else "keep"
+        kept = "del" if one.temporary else "dis" if one.once else "keep"
         rows.append([one.number, one.kind, kept, "y" if one.enabled else "n", _what(debugger, one)])
     lines = text.table(["Num", "Type", "Disp", "Enb", "What"], rows)
     debugger.console.write(lines[0])
@@ -90,6 +92,12 @@ def _args(debugger: Debugger, argument: str) -> None:
     _scope(debugger, variables.ARGUMENTS, "No arguments.")
 
 
+@command("args", "a", usage="", group="stack")
+def _args_of_function(debugger: Debugger, argument: str) -> None:
+    """Show the arguments of the selected function, as info args does."""
+    _args(debugger, argument)
+
+
 @INFO.command("registers", "r")
 def _registers(debugger: Debugger, argument: str) -> None:
     """The special registers of the thread in focus: threadIdx, blockIdx and so on; only those that are named, if any."""
@@ -128,6 +136,33 @@ def _source(debugger: Debugger, argument: str) -> None:
     debugger.console.write(f"Located in {path}")
     lines = debugger.sources.lines(path)
     debugger.console.write(f"Contains {len(lines)} lines.")
+
+
+@INFO.command("functions", "fu", usage="[PATTERN]")
+def _functions(debugger: Debugger, argument: str) -> None:
+    """The functions of the script and of the files that kernels were launched from, or those whose names match PATTERN.
+
+    PATTERN is a regular expression. Host functions are among them, which breakpoints do not stop.
+    """
+    try:
+        pattern = re.compile(argument)
+    except re.error as error:
+        raise CommandError(f'"{argument}" is no regular expression: {error}.') from None
+    paths = {current_place(debugger)[0], script_path(debugger.script)}
+    if debugger.is_running:
+        with contextlib.suppress(CommandError):
+            sources = debugger.session.request("loadedSources").get("sources") or []
+            paths |= {str(one.get("path") or "") for one in sources}
+    count = 0
+    for path in sorted(paths - {""}):
+        found = [(line, name) for line, name in debugger.sources.functions(path) if pattern.search(name)]
+        if found:
+            debugger.console.write(f"File {short_path(path)}:")
+        for line, name in found:
+            debugger.console.write(f"{line}:\t{name}")
+        count += len(found)
+    if not count:
+        debugger.console.write("No functions." if not argument else f'No function matches "{argument}".')
 
 
 @INFO.command("line", "li")

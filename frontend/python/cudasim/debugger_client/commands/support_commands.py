@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from typing import TYPE_CHECKING
@@ -70,8 +71,7 @@ def _quit(debugger: Debugger, argument: str) -> None:
     """
     if argument and not argument.isdigit():
         raise CommandError(f'"{argument}" is no exit status.')
-    ask = debugger.is_running and debugger.settings["confirm"].value == "on"
-    if ask and not debugger.console.agrees(debugger.quit_question):
+    if debugger.is_running and not debugger.console.agrees(debugger.quit_question):
         return
     raise QuitDebugger(int(argument) & 0xFF if argument else None)
 
@@ -110,6 +110,22 @@ def run_file(debugger: Debugger, path: str) -> None:
         debugger.run_lines(next_line, stop_at_error=True)
     except CommandError as error:
         raise CommandError(f"{path}:{at}: {error}") from None
+
+
+@command("pwd", usage="", group="support")
+def _pwd(debugger: Debugger, argument: str) -> None:
+    """Show the current folder, in which the program starts and files are looked for."""
+    debugger.console.write(f"Working directory {os.getcwd()}.")
+
+
+@command("cd", usage="[FOLDER]", group="support", completer=completion.files)
+def _cd(debugger: Debugger, argument: str) -> None:
+    """Go to another folder, the user's own without FOLDER. The program is the same; the next run starts it there."""
+    script = debugger.script
+    absolute = script[:1] if script[:1] in ([], ["-m"]) else [os.path.abspath(script[0])]
+    os.chdir(os.path.expanduser(argument or "~"))
+    debugger.script = [*absolute, *script[1:]]
+    _pwd(debugger, "")
 
 
 @command("alias", usage="NAME = COMMAND", group="support", completer=completion.commands)
