@@ -2,15 +2,11 @@
 #include "simulator/execution/block_run.h"
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 #include <new>
 #include <utility>
 
-#include "simulator/execution/device_printf.h"
 #include "simulator/execution/worker.h"
-#include "simulator/memory/arena.h"
-#include "simulator/memory/shadow.h"
 
 namespace cudasim::execution {
 
@@ -491,39 +487,6 @@ bool BlockRun::all_wait() {
     barrier_kind_ = phase.kind;
     coroutine_lanes_waiting_ = phase.in_warp;
     return waiting_count_ != 0 || coroutine_lanes_waiting_ != 0;
-}
-
-/// Whether a thread may read the bytes. Without memory checks the shadow does not know local variables; then
-/// all memory of the kernel may be read.
-bool BlockRun::readable(const Runner& runner, std::uint64_t address, std::size_t bytes) const {
-    const memory::Shadow& shadow = memory::Shadow::instance();
-    const bool checked = launch_->options.compile.instrumentations.contains(jit::memory_checks());
-    if (checked && shadow.base()) return shadow.allows(address, bytes, false);
-    return stack_contains(runner, address, bytes) ||
-           contains(coroutines_.frames().data(), coroutines_.frames().size(), address, bytes) ||
-           contains(context_.shared_base, launch_->shared_bytes, address, bytes) ||
-           (launch_->arena->owns(address) && launch_->arena->owns(address + bytes - 1));
-}
-
-/// Formats what the runner's thread prints. False when it names memory that it may not read, a fault of the
-/// thread.
-bool BlockRun::print(Runner& runner) {
-    const Printed printed =
-        device_printf(runner.print.format, runner.print.arguments,
-                      [&](std::uint64_t address, void* target, std::size_t bytes) {
-                          if (!readable(runner, address, bytes)) return false;
-                          std::memcpy(target, reinterpret_cast<const void*>(address), bytes);
-                          return true;
-                      });
-    worker_->print(*launch_, turn_, printed.text);
-    runner.print.result = printed.result;
-    if (printed.bad_bytes == 0) return true;
-    runner.fault = {};
-    runner.fault.source = Fault::Source::access;
-    runner.fault.address = printed.bad_address;
-    runner.fault.bytes = printed.bad_bytes;
-    runner.event = Event::faulted;
-    return false;
 }
 
 /// Different sites can still be one source place: LLVM clones calls.
