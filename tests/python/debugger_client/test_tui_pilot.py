@@ -241,7 +241,7 @@ def test_completion(debugged):
         begin("dis")
         await pilot.press("tab")
         await pilot.until(lambda: line.value == "disable")
-        await pilot.press("tab")
+        await pilot.press("tab", "tab")  # past disassemble
         await pilot.until(lambda: line.value == "display")
         begin("nonsense ")
         await pilot.press("tab", "x")
