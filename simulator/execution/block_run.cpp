@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "simulator/execution/worker.h"
+#include "simulator/memory/arena.h"
 
 namespace cudasim::execution {
 
@@ -380,7 +381,7 @@ bool BlockRun::cut(Runner* runner) {
 [[gnu::noinline]] void BlockRun::handle(Runner* runner, std::uint32_t first) {
     while (runner->event == Event::printing || runner->event == Event::stopped ||
            runner->event == Event::at_named_barrier) {
-        // A stop is nothing that the thread has done: with or without it, other blocks begin at the same time.
+        // A stop is nothing that the thread has done: other blocks begin as early as without it.
         if (runner->event != Event::stopped) progress_ = true;
         if (runner->event == Event::stopped) {
             if (!stop(runner, first)) return;

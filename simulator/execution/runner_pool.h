@@ -37,8 +37,8 @@ class RunnerPool {
     /// A runner with a fresh or idle fiber for this block. @throws std::bad_alloc when there is no memory for
     /// another stack; that much is left that the launch can be ended and described
     [[nodiscard]] Runner* acquire(Launch& launch, const jit::BlockContext* block);
-    /// These runners, which are idle, are no longer: their contents are about to be replaced by what they were
-    /// earlier in the launch. Sorts them.
+    /// These runners, which are idle, are no longer: their contents are about to be what they were earlier
+    /// in the launch. Sorts them.
     void take_back(std::vector<Runner*>& runners);
     /// The runner is idle: its fiber suspended at its entry's end.
     void release(Runner* runner) { class_->idle.push_back(runner); }

@@ -3,8 +3,8 @@
 // keeps it, so that the launch can go back into the middle of a block.
 //
 // It is saved between the turns of two threads. Then every thread is suspended, and all that its future
-// depends on is on its stack, from Fiber::saved_position() up, and in its Runner, which lies at the top of the
-// stack. It is put back at the same addresses, into the same BlockRuns and Runners, because stacks and
+// depends on is on its stack, from Fiber::saved_position() up, and in its Runner, which lies at the top of
+// the stack. It is put back at the same addresses, into the same BlockRuns and Runners, because stacks and
 // coroutine frames are full of addresses of themselves.
 #pragma once
 

@@ -221,8 +221,8 @@ class StoppedLaunch {
 
     /// Tells StopHandler::passes() of the statements of one thread, which need not have begun yet; nullopt:
     /// of none any more.
-    /// @param from where the launch is about to go back (run_again()): only of those behind this one. Each that
-    /// is told costs some 10 ns.
+    /// @param from where the launch is about to go back (run_again()): only of those behind this one. Each
+    /// that is told costs some 10 ns.
     void follow(std::optional<ThreadRef> thread, std::uint64_t from = 0);
 
     /// Keeps the value that the thread's function returns: the one that it is in at this depth (depth()). Of

@@ -49,8 +49,8 @@ class Worker {
     void poll(Launch& launch);
     void print(Launch& launch, std::uint64_t turn, std::string_view text);
 
-    /// What is on the device, between the turns of two threads; null where checkers keep notes on blocks, which
-    /// nobody copies. @throws std::bad_alloc
+    /// What is on the device, between the turns of two threads; null where checkers keep notes on blocks,
+    /// which nobody copies. @throws std::bad_alloc
     [[nodiscard]] std::unique_ptr<const SavedDevice> save(const Launch& launch) const;
     /// By site; of launches with stops, which have no other worker.
     [[nodiscard]] const std::vector<CountedWarning>& warnings() const { return warnings_; }

@@ -21,8 +21,8 @@
 #include "simulator/jit/function_context.h"
 #include "simulator/jit/hook_calls.h"
 #include "simulator/jit/processor_faults.h"
-#include "simulator/jit/standard_instrumentations.h"
 #include "simulator/jit/record_registers.h"
+#include "simulator/jit/standard_instrumentations.h"
 #include "simulator/jit/statement_stops.h"
 
 namespace cudasim::jit {

@@ -28,7 +28,7 @@ from cudasim.debugging.expression_functions import (
 )
 from cudasim.debugging.names_around import values_around
 from cudasim.findings import SourceLocation
-from cudasim.types import from_compiler
+from cudasim.types import Array, uint8
 
 if TYPE_CHECKING:
     from cudasim import _native
@@ -75,7 +75,7 @@ class ConditionCompiler:
             try:
                 kernel = compile_kernel(
                     function,
-                    [from_compiler("array(uint8, 0d, C)"), *kinds],
+                    [Array(uint8, 0, "C"), *kinds],
                     fma=False,
                     without_debuggers=True,
                 )
