@@ -41,13 +41,12 @@ class Condition {
         std::uint32_t flag_count = 0;
         std::array<std::uint32_t, most_flags> flags{};  ///< Variant::assigned
 
-        /// It is certain, and quickly found. False: test() knows.
-        [[nodiscard]] bool is_no(const jit::FrameRecord& record, const jit::BlockContext& block,
-                                 std::uint32_t thread) const noexcept {
+        /// Whether the predicate decides: its variables have been assigned. If not, Condition::test() does.
+        [[nodiscard]] bool decides(const jit::FrameRecord& record) const noexcept {
             const auto* bytes = reinterpret_cast<const std::byte*>(&record);
             for (std::uint32_t i = 0; i < flag_count; ++i)
                 if (bytes[flags[i]] == std::byte{0}) return false;
-            return predicate->test(record, block, thread) == Truth::no;
+            return true;
         }
     };
 

@@ -133,7 +133,9 @@ bool Control::wants(const jit::BlockContext& block, std::uint32_t thread, std::u
     if (site >= only_conditions_.size()) return false;
     if (const Condition::Place& only = only_conditions_[site]; only.predicate != nullptr) {
         const jit::FrameRecord* record = block.thread_stops[thread].innermost;
-        if (record != nullptr && only.is_no(*record, block, thread)) return false;
+        // Once: a pause has ended an evaluation that does not end.
+        if (record != nullptr && only.decides(*record))
+            return only.predicate->test(*record, block, thread) != Truth::no;
     }
     return may_want(block, thread, site);
 }

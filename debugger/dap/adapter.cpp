@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <utility>
 
 #include "debugger/dap/breakpoint_requests.h"
 #include "debugger/dap/exception_filters.h"
@@ -151,6 +152,7 @@ void Adapter::receive(const std::string& message) {
         return fail(request, "unsupported: cudasim does not have the request '" + request.command + "'");
     if (found->at_once != nullptr) {
         answer(request, [&] { return (this->*found->at_once)(Arguments(&request.arguments)); });
+        if (const auto end = std::exchange(after_answer_, {})) end();
         if (request.command == "initialize") event("initialized", json::Object{});
         return;
     }
@@ -510,15 +512,15 @@ json::Value Adapter::source_text(const Arguments& arguments) {
 json::Value Adapter::disconnect(const Arguments& arguments) {
     configured_.store(true);
     if (arguments.flag("terminateDebuggee")) return terminate(arguments);
-    session_.end();
+    after_answer_ = [this] { session_.end(); };
     return nullptr;
 }
 
 json::Value Adapter::terminate(const Arguments& /*arguments*/) {
     if (service_.terminate)
-        service_.terminate();
+        after_answer_ = service_.terminate;
     else
-        (void)kill(getpid(), SIGTERM);  // not raise(): this thread takes no signals
+        after_answer_ = [] { (void)kill(getpid(), SIGTERM); };  // not raise(): this thread takes no signals
     return nullptr;
 }
 

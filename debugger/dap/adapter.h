@@ -157,6 +157,7 @@ class Adapter final : public Audience {
     Session session_;
     std::function<void(const std::string&)> send_;
     Service service_;
+    std::function<void()> after_answer_;  ///< of a request: what ends the session, so that the answer is sent
     std::atomic<bool> trusted_{false};
     std::mutex sending_;  ///< guards sequence_ and program_
     std::int64_t sequence_ = 0;

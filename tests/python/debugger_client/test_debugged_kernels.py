@@ -362,7 +362,8 @@ def test_a_script_without_kernels_runs(folder):
     script = write(folder, "print(input() if False else 'hello')\nraise SystemExit(9)\n")
     assert batch(folder, "break 1", "start", script=script) == (
         9,
-        "Breakpoint 1 at kernel.py:1\nhello\n[The program exited with code 9]\n",
+        "Breakpoint 1 at kernel.py:1\nLine 1 lies in no function, so no kernel comes to it. Lines of the host are for Python's debuggers.\n"
+        "hello\n[The program exited with code 9]\n",
     )
 
 

@@ -5,6 +5,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 from fake_program import SOURCE
@@ -17,6 +18,7 @@ from painted_terminal import F5, F9, F10, PaintedTerminal  # noqa: E402 - needs 
 FAKE = pathlib.Path(__file__).with_name("fake_program.py")
 START = """
 import sys
+import time
 from cudasim.debugger_client import debugger
 debugger.DEBUGGEE = ({!r},)
 from cudasim.command_line import main
@@ -115,6 +117,7 @@ def test_keys_move_and_enter_repeats(painted):
     screen.keys(F9)
     screen.see(r"  ?>12", "Deleted breakpoint")
     screen.keys("tui disable\r")
+    time.sleep(1)  # what is typed while the terminal changes hands is lost
     screen.keys("quit\r")
     screen.see("Quit anyway")
     screen.keys("y\r")

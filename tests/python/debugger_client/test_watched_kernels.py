@@ -78,8 +78,9 @@ def test_the_writer_of_one_shared_element_among_256_threads(tmp_path, script):
     ]
     assert shown[second + 8].startswith("#0  spill (s=[256.0, 257.0, 258.0, -1.0, 260.0")
     assert "        breakpoint already hit 2 times" in shown
-    assert "Watchpoint 2 deleted: s[3], because the kernel that has it has ended." in shown
-    assert plain(tmp_path, *script)[0] in shown and shown[-1] == "[The program exited normally]"
+    # The program's last line and this one may meet.
+    assert "Watchpoint 2 deleted: s[3], because the kernel that has it has ended." in "\n".join(shown)
+    assert plain(tmp_path, *script)[0] in "\n".join(shown) and shown[-1] == "[The program exited normally]"
 
 
 def test_a_racy_element_shows_each_change_and_results_stay(tmp_path, script):

@@ -147,7 +147,7 @@ def _lane_text(one: dict[str, Any], letter: str) -> str:
         raise CommandError(f"The value has no format {letter}: {value}") from None
 
 
-@command("call", usage="EXPRESSION", group="data", completer=completion.expressions)
+@command("call", "ca", usage="EXPRESSION", group="data", completer=completion.expressions)
 def _call(debugger: Debugger, argument: str) -> None:
     """Evaluate an expression, and show its value unless it is None."""
     letter, expression = values.split_format(argument)
