@@ -87,7 +87,8 @@ def start(tmp_path):
         (tmp_path / "k.py").write_text(source)
         command = [sys.executable, "k.py"]
         if shell:
-            command = ["sh", "-c", f"{sys.executable} k.py; echo status $?"]
+            # The terminal is there for as long as the debugger, a process of its own, may have something to say.
+            command = ["sh", "-c", f"{sys.executable} k.py; echo status $?; sleep 2"]
         terminals.append(Terminal(command, tmp_path, **{**VARIABLES, **variables}))
         return terminals[-1]
 
