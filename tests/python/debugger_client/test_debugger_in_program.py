@@ -87,7 +87,7 @@ def start(tmp_path):
         (tmp_path / "k.py").write_text(source)
         command = [sys.executable, "k.py"]
         if shell:
-            # The terminal is there for as long as the debugger, which is a process of its own, may say something.
+            # The terminal stays until the debugger, a process of its own, has said its last words.
             command = ["sh", "-c", f"{sys.executable} k.py; echo status $?; sleep 2"]
         terminals.append(Terminal(command, tmp_path, **{**VARIABLES, **variables}))
         return terminals[-1]
