@@ -20,22 +20,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cudasim import _native
-from cudasim.compile.compiler import compile_device_function, compile_kernel
+from cudasim.compile.compiler import compile_device_function
 from cudasim.compile.kernel_source import parse
 from cudasim.debugging.expression_functions import (
     RESULT,
     NotCompiled,
     asks_for_thread,
     checked,
+    compiled,
     function_of,
     known_names,
-    refuse_side_effects,
     type_of,
 )
 from cudasim.debugging.names_around import values_around
 from cudasim.launch import stops
 from cudasim.launch.tracing import lines_are_watched
-from cudasim.types import Array, dtype_of
+from cudasim.types import dtype_of
 
 if TYPE_CHECKING:
     from typing import Any
@@ -91,10 +91,10 @@ class CompiledExpressions:
             if len(self._kept) >= _MOST_KEPT:
                 self._kept.clear()
             self._kept[key] = _compiled(expression, variables, around), around  # which keeps the ids
-        compiled = self._kept[key][0]
-        if isinstance(compiled, NotCompiled):
-            raise compiled
-        return compiled.value(launch, thread, [found[name]["value"] for name, _, _ in variables])
+        kept = self._kept[key][0]
+        if isinstance(kept, NotCompiled):
+            raise kept
+        return kept.value(launch, thread, [found[name]["value"] for name, _, _ in variables])
 
 
 @functools.lru_cache(maxsize=256)
@@ -149,11 +149,7 @@ def _compile(text, variables, around):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they are about kernels
         shape = compile_device_function(function_of([f"return ({text}", ")"], names, around), kinds, abi="c")
-        function = function_of([f"{RESULT}[()] = ({text}", ")"], [RESULT, *names], around)
-        kernel = compile_kernel(
-            function, [Array(shape.result_type, 0, "C"), *kinds], fma=False, without_debuggers=True
-        )
-    refuse_side_effects(kernel)
+    kernel = compiled([f"{RESULT}[()] = ({text}", ")"], shape.result_type, names, kinds, around)
     dtype = dtype_of(shape.result_type)
     if dtype.kind not in "biufc":
         raise NotCompiled("it is no number")

@@ -11,24 +11,21 @@ around it: constants, device functions. What it does not compile, and what is mo
 from __future__ import annotations
 
 import symtable
-import warnings
 from typing import TYPE_CHECKING
 
-from cudasim.compile.compiler import compile_kernel
 from cudasim.debugging.expression_functions import (
     FILE,
     RESULT,
     NotCompiled,
     asks_for_thread,
     checked,
-    function_of,
+    compiled,
     known_names,
-    refuse_side_effects,
     type_of,
 )
 from cudasim.debugging.names_around import values_around
 from cudasim.findings import SourceLocation
-from cudasim.types import Array, uint8
+from cudasim.types import uint8
 
 if TYPE_CHECKING:
     from cudasim import _native
@@ -68,24 +65,13 @@ class ConditionCompiler:
         others = {name for name, _ in self.names_in(text)} - set(names)
         around = _around(place, others)
         value = checked(text, set(names), around)
-        function = function_of([f"{RESULT}[()] = 1 if ({text}", ") else 0"], [RESULT, *names], around)
         kinds = [type_of(kind) for _, kind in variables]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # they are about kernels
-            try:
-                kernel = compile_kernel(
-                    function,
-                    [Array(uint8, 0, "C"), *kinds],
-                    fma=False,
-                    without_debuggers=True,
-                )
-            except Exception as refusal:
-                if not hasattr(refusal, "reason"):
-                    raise
-                raise TypeError(
-                    " ".join(str(refusal.reason).split())
-                ) from None  # without the function's text
-        refuse_side_effects(kernel)
+        try:
+            kernel = compiled([f"{RESULT}[()] = 1 if ({text}", ") else 0"], uint8, names, kinds, around)
+        except Exception as refusal:
+            if not hasattr(refusal, "reason"):
+                raise
+            raise TypeError(" ".join(str(refusal.reason).split())) from None  # without the function's text
         return kernel.image, kernel.kernel_name, asks_for_thread(value, around)
 
 

@@ -12,15 +12,17 @@ import builtins
 import json
 import math
 import re
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cudasim.compile.compiler import compile_kernel
 from cudasim.compile.intrinsics import Intrinsic
 from cudasim.compile.kernel_source import KernelSource, give_source, parse
 from cudasim.launch.dispatcher import CUDADispatcher
 from cudasim.type_system.container_types import named_tuple_class, named_tuple_name, tuple_name
-from cudasim.types import Type, from_compiler
+from cudasim.types import Array, Type, from_compiler
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -154,6 +156,22 @@ def _compiler_name(kind):
 
 
 # -- side effects -----------------------------------------------------------------------------------------
+
+
+def compiled(
+    pieces: list[str], result: Type, names: list[str], kinds: list[Type], around: dict[str, Any]
+) -> CompiledPythonKernel:
+    """The kernel of a statement, in pieces, that assigns an expression's value to RESULT.
+
+    :raises NotCompiled: where it may write memory that is not its own
+    :raises Exception: what the kernel compiler refuses
+    """
+    function = function_of(pieces, [RESULT, *names], around)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they are about kernels
+        kernel = compile_kernel(function, [Array(result, 0, "C"), *kinds], fma=False, without_debuggers=True)
+    refuse_side_effects(kernel)
+    return kernel
 
 
 def refuse_side_effects(kernel: CompiledPythonKernel) -> None:
