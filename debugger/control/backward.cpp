@@ -112,8 +112,17 @@ void Control::go_back() {
         launch_->follow(backward_->thread, backward_->followed_from);
     } else {
         launch_->follow({});
+        if (is_behind_watched_access()) return run_up_to(backward_->now);
     }
     backward_->begin = launch_->run_again(backward_->now, backward_->now, Repetition::observed);
+}
+
+/// A watch has stopped the thread within its statement: the last change is the one that it stands behind.
+bool Control::is_behind_watched_access() {
+    StopNotice notice;
+    if (!launch_->is_inside_statement() || !would_stop_for_watch(notice)) return false;
+    backward_->notice = std::move(notice);
+    return true;
 }
 
 void Control::passes(std::uint64_t count, std::uint32_t /*site*/, std::size_t depth) noexcept {

@@ -183,6 +183,8 @@ class Control final : public execution::StopHandler {
     // backward.cpp
     void go_back();
     void run_up_to(std::uint64_t count);
+    /// Behind a watched access, which the breakpoint of a watch is told of: that is where `go_on` goes to.
+    [[nodiscard]] bool is_behind_watched_access();
     void stopped_backward(execution::StoppedLaunch& launch);
     void note_writes();
     void end_writes();

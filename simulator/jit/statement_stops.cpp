@@ -71,11 +71,49 @@ class Statements {
                 current = *line;
             }
         }
-        for (Instruction* start : starts) insert(*start);
+        std::vector<CallInst*> stops;
+        for (Instruction* start : starts) stops.push_back(insert(*start));
+        for (CallInst* stop : stops) leave_out_repeated(*stop);
         mark_entries();
     }
 
   private:
+    /// The head of a `for` loop belongs to the statement that has evaluated the range, or to clang's increment,
+    /// when the way there ends with the same line: a stop on that way would be a second one at one statement.
+    void leave_out_repeated(CallInst& stop) {
+        BasicBlock* head = stop.getParent();
+        const auto line = line_of(stop);
+        if (!loop_heads_.contains(head) || !line || !is_first_stop(stop)) return;
+        SmallSetVector<BasicBlock*, 4> kept, left_out;
+        for (BasicBlock* before : predecessors(head))
+            (goes_on_with(before, head, *line) ? left_out : kept).insert(before);
+        if (left_out.empty() || kept.empty()) return;
+        IRBuilder<> builder(
+            SplitBlockPredecessors(head, kept.getArrayRef(), ".statement")->getTerminator());
+        builder.SetCurrentDebugLocation(stop.getDebugLoc());
+        (void)insert_stop(builder);
+        stop.eraseFromParent();
+    }
+
+    static bool is_first_stop(const CallInst& stop) {
+        const auto first = find_if(*stop.getParent(), [](const Instruction& instruction) {
+            return hook_called_by(instruction) == Hook::stop;
+        });
+        return &*first == &stop;
+    }
+
+    /// Whether a thread that comes from there has stopped at this line and at no other since. On the way round
+    /// only a stop in that very block counts: a loop on one line stops in each of its rounds.
+    bool goes_on_with(BasicBlock* before, const BasicBlock* head, const Line& line) const {
+        const auto last = last_.find(before);
+        if (last == last_.end() || last->second != line || before == head) return false;
+        if (!is_contained(back_edges_, std::pair<const BasicBlock*, const BasicBlock*>(before, head)))
+            return true;
+        return any_of(*before, [](const Instruction& instruction) {
+            return hook_called_by(instruction) == Hook::stop;
+        });
+    }
+
     /// Marks the first statement on every way through the function.
     void mark_entries() {
         std::vector<BasicBlock*> work{&function_.getEntryBlock()};
@@ -155,7 +193,7 @@ class Statements {
     void find_last_lines() {
         for (BasicBlock& block : function_) {
             for (const Instruction& instruction : block) {
-                if (is_none_of_the_source(instruction)) continue;
+                if (is_first_zero(instruction) || is_none_of_the_source(instruction)) continue;
                 if (const auto line = line_of(instruction)) last_[&block] = *line;
             }
         }
@@ -174,11 +212,11 @@ class Statements {
         return !first;
     }
 
-    static void insert(Instruction& start) {
+    static CallInst* insert(Instruction& start) {
         Instruction* before = isa<PHINode>(start) ? &*start.getParent()->getFirstInsertionPt() : &start;
         IRBuilder<> builder(before);
         builder.SetCurrentDebugLocation(start.getDebugLoc());
-        insert_stop(builder);
+        return insert_stop(builder);
     }
 
     Function& function_;
@@ -192,7 +230,7 @@ class Statements {
 class StatementStops final : public Instrumentation {
   public:
     [[nodiscard]] std::string_view name() const override { return "statement_stops"; }
-    [[nodiscard]] std::uint32_t version() const override { return 7; }
+    [[nodiscard]] std::uint32_t version() const override { return 8; }
 
     void early(Compilation& compilation) const override {
         mark_statements(*compilation.module);

@@ -328,6 +328,30 @@ def test_back_to_the_last_change_of_a_watched_element(at_the_end):
     assert client.go_to_end() == plain_output(client.script.parent, SHARED)
 
 
+def test_backwards_from_a_watched_store_comes_in_front_of_it_first(tmp_path):
+    with debugging(tmp_path, SHARED) as client:
+        client.break_at("fill", cudasim={"threads": "0", "blocks": "0"})
+        client.run()
+        client.wait("fill")
+        client.ask(
+            "setDataBreakpoints", breakpoints=[{"dataId": data_id(client, "s[17]"), "accessType": "write"}]
+        )
+        client.break_at()
+        forwards = []
+        while not forwards or forwards[-1][0] != client.line("forty"):
+            body = client.go("continue", reason="data breakpoint")["cudasim"]
+            forwards.append((body["line"], body["watches"][0]["old"], body["watches"][0]["new"]))
+        for line, old, new in reversed(forwards):
+            body = client.go("reverseContinue", reason="data breakpoint")["cudasim"]
+            assert (body["line"], body["watches"][0]["old"], body["watches"][0]["new"]) == (line, old, new)
+            assert client.value("s[17]") == old
+        # From a store whose watch is gone the way back leads on.
+        client.go("continue", reason="data breakpoint")
+        client.ask("setDataBreakpoints", breakpoints=[])
+        client.go("reverseContinue", reason="step")
+        assert client.go_to_end() == plain_output(tmp_path, SHARED)
+
+
 def test_a_step_back_from_a_watched_store_comes_to_its_statement(tmp_path):
     with debugging(tmp_path, SHARED) as client:
         client.break_at("fill", cudasim={"threads": "0", "blocks": "0"})

@@ -121,6 +121,33 @@ def test_nothing_changes_when_every_thread_stops_at_every_line(kernel):
     assert client.stops >= 40 * 5
 
 
+@cuda.jit
+def with_loops(out):
+    for k in range(out[0]):  # 0
+        out[1] += k  # 1
+        for j in range(1, 3):  # 2
+            out[1] += j  # 3
+    n = out[0]  # 4
+    while n > 0:  # 5
+        n -= 1  # 6
+    for k in range(3): out[1] += k  # fmt: skip # 7
+    out[2] = n  # 8
+
+
+def test_a_loop_stops_once_before_each_of_its_rounds():
+    """As Python's own line events: evaluating a range and its first round are one statement."""
+    first = line_of(with_loops, "0")
+    lines = []
+    client = Client(
+        lambda launch: launch.stop_everywhere(),
+        lambda launch: lines.append(place(launch, launch.stopped_thread).line - first),
+    )
+    with stops.attached(client):
+        with_loops[1, 1](np.array([2, 0, 0]))
+    inner = [2, 3, 2, 3, 2]
+    assert lines == [0, 1, *inner, 0, 1, *inner, 0, 4, 5, 6, 5, 6, 5, 7, 7, 7, 7, 8]
+
+
 @KERNELS
 def test_a_guide_decides_who_comes_next(kernel):
     """Racy kernels obey it: here the last thread goes as far as it can, then the one before, …"""
