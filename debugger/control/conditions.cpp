@@ -23,11 +23,14 @@ std::byte byte_at(const jit::FrameRecord& record, std::uint64_t offset) {
 
 /// Where a variable lies; nothing where it is not in a record.
 std::optional<VariablePlace> place_of(const jit::CapturedVariable& variable, const jit::Stops& stops) {
+    if (variable.is_static)
+        return VariablePlace{variable.name, stops.types[variable.type], variable.bytes,
+                             variable.parts.front().source, variable.parts.front().value};
     if (variable.parts.size() != 2 || variable.parts.back().offset != jit::assigned_flag) return std::nullopt;
     for (const jit::CapturedPart& part : variable.parts)
         if (part.source != jit::PartSource::record) return std::nullopt;
-    return VariablePlace{variable.name, stops.types[variable.type], variable.bytes,
-                         variable.parts.front().value, variable.parts.back().value};
+    return VariablePlace{variable.name,           stops.types[variable.type],   variable.bytes,
+                         jit::PartSource::record, variable.parts.front().value, variable.parts.back().value};
 }
 
 /// A statement of the function, whose variables are those of the frame.
@@ -55,6 +58,9 @@ NameInFunction find_name(const std::string& name, std::uint32_t frame, const jit
     for (const jit::CapturedVariable& variable : stops.frames[frame]) {
         if (variable.name != name) continue;
         found.is_variable = true;
+        // What is declared further inside hides it.
+        std::erase_if(found.types,
+                      [](const VariablePlace& each) { return each.source != jit::PartSource::record; });
         if (auto place = place_of(variable, stops)) found.types.push_back(std::move(*place));
     }
     return found;
@@ -209,7 +215,9 @@ std::shared_ptr<const Condition> Conditions::in(const std::shared_ptr<const jit:
         bool has_all = true;
         for (const ExpressionNames::Name& name : named.names) {
             auto [is_variable, types] = find_name(name.text, frame, stops);
-            for (const VariablePlace& type : types) function.flags.emplace_back(type.name, type.assigned);
+            for (const VariablePlace& type : types)
+                if (type.source == jit::PartSource::record)
+                    function.flags.emplace_back(type.name, type.assigned);
             if (!types.empty()) wanted.push_back(std::move(types));
             if (is_variable || name.known) continue;
             if (unknown.empty())
@@ -227,7 +235,8 @@ std::shared_ptr<const Condition> Conditions::in(const std::shared_ptr<const jit:
             }
             Condition::Variant& variant = function.variants.emplace_back();
             variant.predicate = std::move(predicate);
-            for (const VariablePlace& variable : variables) variant.assigned.push_back(variable.assigned);
+            for (const VariablePlace& variable : variables)
+                if (variable.source == jit::PartSource::record) variant.assigned.push_back(variable.assigned);
         }
     }
     if (!frames.empty() && functions_with_all == 0)

@@ -18,13 +18,17 @@
 
 namespace cudasim::debugger {
 
-/// A variable that an expression may name, and where it lies in its function's frame record.
+/// A variable that an expression may name, and where it lies in its function's frame record. Of a static one
+/// the address: its type refers to it.
 struct VariablePlace {
     std::string name;
-    std::string type;            ///< simulator/jit/debug_types.h
-    std::uint32_t bytes = 0;     ///< of the variable
-    std::uint64_t offset = 0;    ///< in the record
-    std::uint64_t assigned = 0;  ///< in the record: offset of a byte that is 0 until it is assigned
+    std::string type;         ///< simulator/jit/debug_types.h
+    std::uint32_t bytes = 0;  ///< of the variable
+    /// record; of static variables shared or globals: where `offset` counts from
+    jit::PartSource source = jit::PartSource::record;
+    std::uint64_t offset = 0;  ///< in the record
+    std::uint64_t assigned =
+        0;  ///< in the record: offset of a byte that is 0 until it is assigned, unless it is static
     bool operator==(const VariablePlace&) const = default;
 };
 

@@ -156,6 +156,7 @@ json::Value Inspection::scopes(Control& control, const Arguments& arguments) {
         add_scope(Scope::locals, "Locals", "locals");
         add_scope(Scope::arguments, "Arguments", "arguments");
         add_scope(Scope::shared, "Shared", nullptr);
+        add_scope(Scope::globals, "Globals", nullptr);
         add_scope(Scope::registers, "Special registers", "registers");
         add_scope(Scope::warp, "Warp", nullptr);
     }
@@ -199,6 +200,7 @@ std::vector<Inspection::Node> Inspection::nodes_of(Control& control, const Node&
             nodes.push_back({Scope::none, scope.frame, each.name, each.name, each.value});
         return nodes;
     }
+    const ThreadMemory memory(control.launch(), scope.frame.thread);
     const auto shared = control.launch().shared(scope.frame.thread.block);
     const auto low = reinterpret_cast<std::uint64_t>(shared.data());
     std::map<std::string, std::size_t> by_name;
@@ -206,15 +208,17 @@ std::vector<Inspection::Node> Inspection::nodes_of(Control& control, const Node&
     const std::optional<findings::VariableValue>& returned = control.notice().returned;
     if (returned && scope.scope == Scope::locals && scope.frame.index == 0 &&
         scope.frame.thread == control.notice_thread())
-        nodes.push_back(
-            {Scope::none, scope.frame, "(return) " + returned->name, "", value_of(types_, *returned)});
+        nodes.push_back({Scope::none, scope.frame, "(return) " + returned->name, "",
+                         value_of(types_, *returned, memory)});
     for (const findings::VariableValue& each : control.launch().variables(scope.frame.thread)) {
         if (each.frame != scope.frame.index || each.name.empty()) continue;
-        Value value = value_of(types_, each);
-        const bool is_shared =
-            value.array && value.array->address >= low && value.array->address < low + shared.size();
-        if (scope.scope == Scope::shared ? !is_shared
-                                         : (each.argument != 0) != (scope.scope == Scope::arguments))
+        if (scope.scope != Scope::shared && each.is_global != (scope.scope == Scope::globals)) continue;
+        Value value = value_of(types_, each, memory);
+        const std::uint64_t address = value.array ? value.array->address : value.address.value_or(0);
+        const bool is_shared = address >= low && address < low + shared.size();
+        if (scope.scope == Scope::shared
+                ? !is_shared
+                : !each.is_global && (each.argument != 0) != (scope.scope == Scope::arguments))
             continue;
         Node node{Scope::none, scope.frame, each.name, each.name, std::move(value)};
         const auto [it, is_new] = by_name.try_emplace(each.name, nodes.size());
@@ -227,8 +231,8 @@ std::vector<Inspection::Node> Inspection::nodes_of(Control& control, const Node&
 }
 
 json::Object Inspection::described_return(Control& control, const findings::VariableValue& returned) {
-    const Value value = value_of(types_, returned);
     const ThreadMemory memory(control.launch(), control.focus());
+    const Value value = value_of(types_, returned, memory);
     return json::Object{{"function", json_text(returned.name)},
                         {"value", json_text(text_of(value, memory))},
                         {"type", json_text(type_text(value))}};
@@ -292,8 +296,9 @@ json::Value Inspection::variables(Control& control, const Arguments& arguments) 
 
 std::optional<Value> Inspection::variable(Control& control, const Frame& frame, const std::string& name) {
     std::optional<Value> found;
+    const ThreadMemory memory(control.launch(), frame.thread);
     for (const findings::VariableValue& each : control.launch().variables(frame.thread))
-        if (each.frame == frame.index && each.name == name) found = value_of(types_, each);
+        if (each.frame == frame.index && each.name == name) found = value_of(types_, each, memory);
     if (found) return found;
     for (const SpecialRegister& each : special_registers(control, frame.thread))
         if (each.name == name) return each.value;

@@ -51,7 +51,7 @@ class Inspection {
     int first_line = 1, first_column = 1;
 
   private:
-    enum class Scope : std::uint8_t { locals, arguments, registers, shared, warp, none };
+    enum class Scope : std::uint8_t { locals, arguments, registers, shared, globals, warp, none };
     /// What a variablesReference stands for.
     struct Node {
         Scope scope = Scope::none;  ///< else it is a value

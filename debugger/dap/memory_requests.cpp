@@ -70,10 +70,11 @@ json::Value Inspection::allocations(Control& control, const Arguments& arguments
         launch.arena->for_each_live([&](const memory::Allocation& each) { all.push_back(each); });
     }
     std::vector<std::pair<std::uint64_t, std::string>> arrays;
+    const ThreadMemory memory(control.launch(), here.thread);
     if (!here.is_host)
         for (const findings::VariableValue& each : control.launch().variables(here.thread))
-            if (each.frame == here.index)
-                if (const Value value = value_of(types_, each); value.array)
+            if (each.frame == here.index && !each.is_static)
+                if (const Value value = value_of(types_, each, memory); value.array)
                     arrays.emplace_back(value.array->address, each.name);
     json::Array list;
     for (const memory::Allocation& each : all) {

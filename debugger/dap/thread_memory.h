@@ -1,6 +1,8 @@
 // A thread's memory and variables as values (debugger/values).
 #pragma once
 
+#include <cstring>
+
 #include "debugger/values/value.h"
 #include "simulator/execution/stop.h"
 
@@ -19,9 +21,16 @@ class ThreadMemory final : public Memory {
     execution::ThreadRef thread_;
 };
 
-[[nodiscard]] inline Value value_of(Types& types, const findings::VariableValue& variable) {
+/// @param memory of the thread, where static variables lie
+[[nodiscard]] inline Value value_of(Types& types, const findings::VariableValue& variable,
+                                    const Memory& memory) {
     Value value;
     value.type = types.parse(variable.type);
+    std::uint64_t address = 0;
+    if (variable.is_static && variable.bytes.size() == sizeof address) {
+        std::memcpy(&address, variable.bytes.data(), sizeof address);
+        return value_at(value.type->of, address, memory);
+    }
     if (variable.known && variable.bytes.size() >= value.type->bytes)
         return value_from(value.type, variable.bytes);
     value.unavailable = variable.text.empty() ? "optimized out" : variable.text;

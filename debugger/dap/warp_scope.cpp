@@ -38,7 +38,7 @@ std::string Inspection::text_in_lanes(Control& control, const Node& node) {
             const ThreadMemory memory(control.launch(), lane);
             for (const findings::VariableValue& each : control.launch().variables(lane))
                 if (each.frame == node.frame.index && each.name == node.variable)
-                    value = text_of(value_of(types_, each), memory);
+                    value = text_of(value_of(types_, each, memory), memory);
         }
         text += (thread == first ? "" : ", ") + value;
     }

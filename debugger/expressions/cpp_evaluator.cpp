@@ -127,14 +127,35 @@ Evaluation attempt(const StoppedLaunch& launch, Work&& work) {
     }
 }
 
-/// Of a thread that comes by: variables lie in its frame record. On simulated stacks.
+/// Where a condition's variables are: those of the frame record, and the addresses of static ones.
+struct ConditionVariable {
+    jit::PartSource source = jit::PartSource::record;
+    std::uint64_t offset = 0;
+};
+constexpr std::size_t most_static_variables = 8;
+
+/// Of a thread that comes by. On simulated stacks.
 class RecordEnvironment final : public CppEnvironment {
   public:
-    RecordEnvironment(const std::vector<std::uint64_t>& offsets, const jit::FrameRecord& record,
+    RecordEnvironment(const std::vector<ConditionVariable>& variables, const jit::FrameRecord& record,
                       const jit::BlockContext& block, std::uint32_t thread)
-        : offsets_(offsets), record_(record), block_(block), thread_(thread) {}
+        : record_(record), block_(block), thread_(thread), variables_(variables) {
+        std::size_t next = 0;
+        for (const ConditionVariable& each : variables) {
+            if (each.source == jit::PartSource::record) continue;
+            const bool is_shared = each.source == jit::PartSource::shared;
+            addresses_[next++] =
+                reinterpret_cast<std::uint64_t>(is_shared ? block.shared_base : block.globals_base) +
+                each.offset;
+        }
+    }
     [[nodiscard]] const std::byte* variable(std::size_t index) const noexcept override {
-        return reinterpret_cast<const std::byte*>(&record_) + offsets_[index];
+        if (variables_[index].source == jit::PartSource::record)
+            return reinterpret_cast<const std::byte*>(&record_) + variables_[index].offset;
+        const auto position = std::count_if(
+            variables_.begin(), variables_.begin() + static_cast<std::ptrdiff_t>(index),
+            [](const ConditionVariable& each) { return each.source != jit::PartSource::record; });
+        return reinterpret_cast<const std::byte*>(&addresses_[static_cast<std::size_t>(position)]);
     }
     [[nodiscard]] std::uint64_t address(std::size_t index) const noexcept override {
         return reinterpret_cast<std::uint64_t>(variable(index));
@@ -166,21 +187,22 @@ class RecordEnvironment final : public CppEnvironment {
     }
 
   private:
-    const std::vector<std::uint64_t>& offsets_;
     const jit::FrameRecord& record_;
     const jit::BlockContext& block_;
     std::uint32_t thread_;
+    const std::vector<ConditionVariable>& variables_;
+    std::array<std::uint64_t, most_static_variables> addresses_{};
 };
 
 class CppPredicate final : public Predicate {
   public:
-    CppPredicate(CppProgram program, std::vector<std::uint64_t> offsets)
-        : program_(std::move(program)), offsets_(std::move(offsets)) {}
+    CppPredicate(CppProgram program, std::vector<ConditionVariable> variables)
+        : program_(std::move(program)), variables_(std::move(variables)) {}
 
     [[nodiscard]] Truth test(const jit::FrameRecord& record, const jit::BlockContext& block,
                              std::uint32_t thread) const noexcept override {
         bool truth = false;
-        const CppFault fault = program_.truth(RecordEnvironment(offsets_, record, block, thread), truth);
+        const CppFault fault = program_.truth(RecordEnvironment(variables_, record, block, thread), truth);
         // The thread's own memory, which only the slow way knows.
         if (fault.kind == CppFault::Kind::memory) return Truth::ask;
         if (fault.kind != CppFault::Kind::none) return Truth::unknown;
@@ -189,12 +211,12 @@ class CppPredicate final : public Predicate {
     [[nodiscard]] std::string reason(const jit::FrameRecord& record, const jit::BlockContext& block,
                                      std::uint32_t thread) const override {
         bool truth = false;
-        return program_.truth(RecordEnvironment(offsets_, record, block, thread), truth).text();
+        return program_.truth(RecordEnvironment(variables_, record, block, thread), truth).text();
     }
 
   private:
     CppProgram program_;
-    std::vector<std::uint64_t> offsets_;
+    std::vector<ConditionVariable> variables_;
 };
 
 }  // namespace
@@ -254,17 +276,20 @@ std::shared_ptr<const Predicate> CppExpressionCompiler::compile(const std::strin
     try {
         Types types;
         std::vector<CppVariable> known;
-        std::vector<std::uint64_t> offsets;
+        std::vector<ConditionVariable> places;
+        std::size_t static_variables = 0;
         for (const VariablePlace& variable : variables) {
             known.push_back({variable.name, types.parse(variable.type)});
-            offsets.push_back(variable.offset);
+            places.push_back({variable.source, variable.offset});
+            static_variables += variable.source == jit::PartSource::record ? 0 : 1;
             if (known.back().type->bytes > variable.bytes)
                 throw ExpressionError("the size of '" + variable.name + "' is not known");
         }
+        if (static_variables > most_static_variables) return nullptr;
         CppProgram program(expression, std::move(known));
         if (!program.is_scalar()) throw ExpressionError("it is neither true nor false");
         if (program.depth() > deepest_condition) throw ExpressionError("it is nested too deeply");
-        return std::make_shared<CppPredicate>(std::move(program), std::move(offsets));
+        return std::make_shared<CppPredicate>(std::move(program), std::move(places));
     } catch (const ExpressionError& refusal) {
         error = refusal.what();
         return nullptr;

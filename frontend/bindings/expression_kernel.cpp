@@ -29,7 +29,7 @@ class ExpressionKernel {
             throw py::value_error("the expression's value is no number");
         std::vector<VariablePlace> places;
         for (const auto& [variable, bytes] : variables) {
-            places.push_back({variable, "", bytes, bytes_, 0});
+            places.push_back({variable, "", bytes, jit::PartSource::record, bytes_, 0});
             bytes_ += (bytes + std::size_t{15}) & ~std::size_t{15};
         }
         places_ = places;

@@ -135,6 +135,8 @@ class Reader {
         value.type = type;
         value.frame = variable.frame;
         value.argument = variable.argument;
+        value.is_static = variable.is_static;
+        value.is_global = variable.is_global;
         value.element_bytes = variable.element_bytes;
         value.dimensions = variable.dimensions;
         value.bytes.resize(variable.bytes);
@@ -176,6 +178,10 @@ class Reader {
     void take(std::vector<std::byte>& target, std::uint64_t offset, const CapturedPart& part) const {
         if (offset + part.bytes > target.size()) return;
         const void* source = &part.value;
+        std::uint64_t address = launch_.globals_base + part.value;
+        if (part.source == PartSource::shared && block_ != nullptr)
+            address = reinterpret_cast<std::uint64_t>(block_->shared()) + part.value;
+        if (part.source == PartSource::shared || part.source == PartSource::globals) source = &address;
         if (part.source == PartSource::slot) source = &block_->captured()[part.value];
         if (part.source == PartSource::record)
             source = reinterpret_cast<const std::byte*>(record_) + part.value;
@@ -219,6 +225,7 @@ std::byte* set_in_record(const Launch& launch, jit::FrameRecord* innermost, std:
         }
         auto* memory = reinterpret_cast<std::byte*>(record);
         for (const CapturedVariable& variable : stops.frames[frames[frame]]) {
+            if (variable.is_static) continue;
             const bool assigned = memory[variable.parts.back().value] != std::byte{0};
             if (variable.name != name || variable.bytes != bytes.size() || !assigned) continue;
             std::memcpy(memory + variable.parts.front().value, bytes.data(), bytes.size());

@@ -103,7 +103,10 @@ struct VariableValue {
     std::uint32_t argument = 0;  ///< its ordinal among the arguments of its function, from 1; 0: none
     std::vector<std::byte> bytes;
     bool known = false;  ///< else it was optimised out
-    std::string text;    ///< of a value of Python mode that has no bytes: its repr()
+    /// One for all calls of its function: `bytes` is its address, and `type` refers to it.
+    bool is_static = false;
+    bool is_global = false;  ///< static, and outside of all functions
+    std::string text;        ///< of a value of Python mode that has no bytes: its repr()
     /// Memory that it refers to: an array's elements, or one element.
     std::uint64_t element_bytes = 0;  ///< 0: it refers to none
     std::uint32_t dimensions = 0;

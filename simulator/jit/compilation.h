@@ -39,6 +39,13 @@ inline constexpr const char* barrier = "cudasim.barrier";
 /// NVPTX address spaces (LLVM NVPTX back end user guide, "Address Spaces").
 enum AddressSpace : unsigned { generic = 0, global = 1, shared = 3, constant = 4, local = 5 };
 
+/// A variable in shared, global or constant memory as debug information describes it.
+struct SourceVariable {
+    const llvm::DIGlobalVariable* description = nullptr;
+    PartSource memory = PartSource::globals;  ///< or shared
+    std::uint64_t offset = 0;
+};
+
 /// The layout of an image's variables and functions. Computed on the whole module, so equal for all its
 /// kernels (E2b).
 struct ImageLayout {
@@ -64,6 +71,7 @@ struct Compilation {
     llvm::Function* kernel = nullptr;  ///< replaced as lowering rewrites it; the entry function in the end
     ImageLayout layout;
     SharedLayout shared;
+    std::vector<SourceVariable> source_variables;  ///< those of both layouts
     std::vector<bool> by_value;  ///< of the kernel's own parameters: the body gets an address in the buffer
     std::vector<ExceptionText> exceptions;
     std::vector<findings::CallChain> sites;

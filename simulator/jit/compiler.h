@@ -103,6 +103,8 @@ enum class PartSource : std::uint8_t {
     parameter,  ///< `value` is its offset in the kernel's parameter buffer
     record,     ///< `value` is its offset in the frame record (FrameRecord in abi.h)
     slot,       ///< `value` is its index in BlockContext::captured; before lowering, the capture's argument
+    shared,     ///< the address of what lies `value` bytes behind BlockContext::shared_base
+    globals,    ///< the address of what lies `value` bytes behind BlockContext::globals_base
     unknown,    ///< optimised out
 };
 
@@ -127,6 +129,9 @@ struct CapturedVariable {
     std::uint32_t argument = 0;       ///< its ordinal among the arguments of its function, from 1; 0: none
     std::uint64_t element_bytes = 0;  ///< refers to memory (debug_types.h): of an element; else 0
     std::uint32_t dimensions = 0;     ///< of an array; 0 for a pointer to one element
+    bool is_static =
+        false;  ///< one for all calls of its function: the value is its address, the type refers to it
+    bool is_global = false;  ///< static, and outside of all functions
     std::vector<CapturedPart> parts;
     auto operator<=>(const CapturedVariable&) const = default;
 };

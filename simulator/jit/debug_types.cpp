@@ -91,6 +91,10 @@ json::Object describe_composite(const DICompositeType& type, unsigned depth) {
                         {"members", std::move(members)}};
 }
 
+json::Object reference_to(json::Object type) {
+    return json::Object{{"kind", "pointer"}, {"reference", true}, {"to", std::move(type)}};
+}
+
 json::Object describe(const DIType* type, unsigned depth) {
     if (!type || depth > deepest)
         return json::Object{{"kind", "unknown"}, {"name", type ? type->getName() : ""}};
@@ -103,7 +107,7 @@ json::Object describe(const DIType* type, unsigned depth) {
     json::Object base = describe(derived->getBaseType(), depth + 1);
     if (derived->getTag() == dwarf::DW_TAG_reference_type ||
         derived->getTag() == dwarf::DW_TAG_rvalue_reference_type)
-        return json::Object{{"kind", "pointer"}, {"reference", true}, {"to", std::move(base)}};
+        return reference_to(std::move(base));
     if (derived->getTag() == dwarf::DW_TAG_pointer_type)
         return json::Object{{"kind", "pointer"}, {"to", std::move(base)}};
     return json::Object{{"kind", "alias"}, {"name", derived->getName()}, {"of", std::move(base)}};
@@ -129,6 +133,13 @@ std::string type_description(const DIType* type) {
     std::string text;
     raw_string_ostream stream(text);
     stream << json::Value(describe(type, 0));
+    return text;
+}
+
+std::string reference_description(const DIType* type) {
+    std::string text;
+    raw_string_ostream stream(text);
+    stream << json::Value(reference_to(describe(type, 0)));
     return text;
 }
 

@@ -17,6 +17,8 @@
 namespace cudasim::jit {
 
 [[nodiscard]] std::string type_description(const llvm::DIType* type);
+/// Of what C++ would call a reference to it.
+[[nodiscard]] std::string reference_description(const llvm::DIType* type);
 
 /// Memory that a variable refers to: an array (a struct of data, shape and strides), or one element behind a
 /// pointer.

@@ -301,6 +301,21 @@ void copy_parameters_by_value(Function& function, bool kernel) {
     }
 }
 
+/// Where debug information's variables lie: for stops.
+void note_source_variables(Compilation& compilation) {
+    for (const llvm::GlobalVariable& variable : compilation.module->globals()) {
+        const bool is_shared = variable.getAddressSpace() == shared;
+        const auto& offsets = is_shared ? compilation.shared.offsets : compilation.layout.offsets;
+        const auto found = offsets.find(&variable);
+        if (found == offsets.end()) continue;
+        SmallVector<DIGlobalVariableExpression*, 1> descriptions;
+        variable.getDebugInfo(descriptions);
+        for (const DIGlobalVariableExpression* each : descriptions)
+            compilation.source_variables.push_back(
+                {each->getVariable(), is_shared ? PartSource::shared : PartSource::globals, found->second});
+    }
+}
+
 void remove_variables(Compilation& compilation) {
     for (auto& variable : make_early_inc_range(compilation.module->globals())) {
         variable.removeDeadConstantUsers();
@@ -327,6 +342,7 @@ void lower_functions(Compilation& compilation) {
     }
     if (auto* annotations = compilation.module->getNamedMetadata("nvvm.annotations"))
         annotations->eraseFromParent();
+    note_source_variables(compilation);
     remove_variables(compilation);
 }
 

@@ -67,8 +67,9 @@ void members(Stream& stream, CapturedPart& part) {
 
 template <class Stream>
 void members(Stream& stream, CapturedVariable& variable) {
-    auto& [name, type, bytes, frame, argument, element_bytes, dimensions, parts] = variable;
-    stream(name, type, bytes, frame, argument, element_bytes, dimensions, parts);
+    auto& [name, type, bytes, frame, argument, element_bytes, dimensions, is_static, is_global, parts] =
+        variable;
+    stream(name, type, bytes, frame, argument, element_bytes, dimensions, is_static, is_global, parts);
 }
 
 template <class Stream>

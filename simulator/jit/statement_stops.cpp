@@ -78,8 +78,9 @@ class Statements {
     }
 
   private:
-    /// The head of a `for` loop belongs to the statement that has evaluated the range, or to clang's increment,
-    /// when the way there ends with the same line: a stop on that way would be a second one at one statement.
+    /// The head of a `for` loop belongs to the statement that has evaluated the range, or to clang's
+    /// increment, when the way there ends with the same line: a stop on that way would be a second one at one
+    /// statement.
     void leave_out_repeated(CallInst& stop) {
         BasicBlock* head = stop.getParent();
         const auto line = line_of(stop);
@@ -88,8 +89,7 @@ class Statements {
         for (BasicBlock* before : predecessors(head))
             (goes_on_with(before, head, *line) ? left_out : kept).insert(before);
         if (left_out.empty() || kept.empty()) return;
-        IRBuilder<> builder(
-            SplitBlockPredecessors(head, kept.getArrayRef(), ".statement")->getTerminator());
+        IRBuilder<> builder(SplitBlockPredecessors(head, kept.getArrayRef(), ".statement")->getTerminator());
         builder.SetCurrentDebugLocation(stop.getDebugLoc());
         (void)insert_stop(builder);
         stop.eraseFromParent();
@@ -102,8 +102,8 @@ class Statements {
         return &*first == &stop;
     }
 
-    /// Whether a thread that comes from there has stopped at this line and at no other since. On the way round
-    /// only a stop in that very block counts: a loop on one line stops in each of its rounds.
+    /// Whether a thread that comes from there has stopped at this line and at no other since. On the way
+    /// round only a stop in that very block counts: a loop on one line stops in each of its rounds.
     bool goes_on_with(BasicBlock* before, const BasicBlock* head, const Line& line) const {
         const auto last = last_.find(before);
         if (last == last_.end() || last->second != line || before == head) return false;
@@ -230,7 +230,7 @@ class Statements {
 class StatementStops final : public Instrumentation {
   public:
     [[nodiscard]] std::string_view name() const override { return "statement_stops"; }
-    [[nodiscard]] std::uint32_t version() const override { return 8; }
+    [[nodiscard]] std::uint32_t version() const override { return 9; }
 
     void early(Compilation& compilation) const override {
         mark_statements(*compilation.module);

@@ -275,11 +275,25 @@ class RecordLayout {
             ->setMetadata(marks::record, MDNode::get(record->getContext(), {}));
     }
 
+    /// Of the function and of the file, in front of those that hide them.
+    void add_static_variables(const VariableFrame& frame, std::vector<CapturedVariable>& variables) {
+        std::vector<CapturedVariable> own;
+        for (const SourceVariable& each : compilation_.source_variables) {
+            const auto* scope = dyn_cast_if_present<DILocalScope>(each.description->getScope());
+            if (scope != nullptr && scope->getSubprogram() == frame.function)
+                own.push_back(descriptions_.describe(each));
+            else if (scope == nullptr)
+                variables.push_back(descriptions_.describe(each));
+        }
+        move(own, std::back_inserter(variables));
+    }
+
     std::uint32_t variables_of(const VariableFrame& frame) {
         auto& frames = compilation_.stops.frames;
         const auto [known, fresh] = frames_.try_emplace(frame, static_cast<std::uint32_t>(frames.size()));
         if (!fresh) return known->second;
         frames.emplace_back();
+        add_static_variables(frame, frames.back());
         const std::vector<Slot>& slots = variables_.slots();
         for (std::size_t i = 0; i < slots.size(); ++i) {
             if (!is_of_frame(slots[i], frame)) continue;

@@ -41,4 +41,19 @@ CapturedVariable VariableDescriptions::describe(const Slot& slot, std::uint32_t 
     return variable;
 }
 
+CapturedVariable VariableDescriptions::describe(const SourceVariable& variable) {
+    const DIType* type = variable.description->getType();
+    const auto [known, fresh] =
+        known_references_.try_emplace(type, static_cast<std::uint32_t>(types_.size()));
+    if (fresh) types_.push_back(reference_description(type));
+    CapturedVariable described;
+    described.name = variable.description->getName().str();
+    described.type = known->second;
+    described.bytes = sizeof(std::uint64_t);
+    described.is_static = true;
+    described.is_global = !isa_and_present<DILocalScope>(variable.description->getScope());
+    described.parts.push_back({0, described.bytes, variable.memory, variable.offset});
+    return described;
+}
+
 }  // namespace cudasim::jit

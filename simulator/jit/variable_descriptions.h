@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "simulator/jit/compiler.h"
+#include "simulator/jit/compilation.h"
 #include "simulator/jit/variable_slots.h"
 
 namespace cudasim::jit {
@@ -35,11 +35,12 @@ class VariableDescriptions {
 
     /// All but where its value is found. @param frame index into the call chain of the place
     [[nodiscard]] CapturedVariable describe(const Slot& slot, std::uint32_t frame);
+    [[nodiscard]] CapturedVariable describe(const SourceVariable& variable);
 
   private:
     std::vector<std::string>& types_;
     const llvm::DataLayout& data_layout_;
-    std::map<const llvm::DIType*, std::uint32_t> known_;
+    std::map<const llvm::DIType*, std::uint32_t> known_, known_references_;
 };
 
 }  // namespace cudasim::jit

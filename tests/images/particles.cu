@@ -15,6 +15,10 @@ struct Particle {
     unsigned char flags[4];
 };
 
+__constant__ float factors[2] = {2.0f, 0.5f};
+__device__ int visits = 3;
+__device__ int small = 1000;  // which a local variable hides
+
 __device__ float energy(const Particle& particle, float factor) {
     float result = particle.mass * factor;
     result += particle.place.x;  // inside
@@ -32,12 +36,14 @@ extern "C" __global__ void simulate(Particle* particles, float* result, int n) {
     Particle* p = &particles[i];
     Vector speed = speed_of(i);
     int counts[3] = {i, i + 1, i + 2};
+    __shared__ float tile[2][16];
+    tile[thread_index() / 16][thread_index() % 16] = 10.0f * i;
     unsigned char small = 200;
     long wide = 1;
     wide <<= 40;
     const Particle* nobody = nullptr;
     p->place.x += speed.x;  // stop
-    float total = energy(*p, 2.0f);
+    float total = energy(*p, factors[0] * (visits == 3));
     total += counts[i % 3] + small;
     result[i] = total;  // end
 }

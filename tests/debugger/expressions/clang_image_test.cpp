@@ -211,6 +211,41 @@ TEST_F(ClangImages, expressions_are_cpps) {
     EXPECT_EQ(stops, (Stops{7}));
 }
 
+TEST_F(ClangImages, static_variables_are_there) {
+    break_at("stop", "tile[threadIdx.x / 16][threadIdx.x % 16] >= 300 && factors[1] == 0.5f && visits == 3",
+             "*");
+    const std::array<std::pair<const char*, const char*>, 7> values{{
+        {"tile[1][14]", "300.0"},
+        {"factors", "[2.0, 0.5]"},
+        {"factors[0] * visits", "6.0"},
+        {"*(&visits)", "3"},
+        {"small + 0", "200"},
+        {"&tile[0][1] - &tile[0][0]", "1"},
+        {"visits + small", "203"},
+    }};
+    at_stop = [&](Control& control) {
+        for (const auto& [text, value] : values) {
+            const Evaluation found = evaluator.evaluate(control.launch(), control.focus(), 0, text);
+            EXPECT_TRUE(found.ok) << text << ": " << found.text;
+            if (control.focus().block == 0) EXPECT_EQ(found.text, value) << text;
+        }
+        const auto set = [&](const char* target, const char* value) {
+            return evaluator.assign(control.launch(), control.focus(), 0, target, value);
+        };
+        EXPECT_FALSE(evaluator.evaluate(control.launch(), control.focus(), 0, "tile[2][0]").ok);
+        EXPECT_EQ(set("tile[0][3]", "7.5").text, "7.5");
+        EXPECT_EQ(set("visits", "visits + 1").text, "4");
+        EXPECT_EQ(evaluator.evaluate(control.launch(), control.focus(), 0, "visits * 1.0 + tile[0][3]").text,
+                  "11.5");
+    };
+    const std::vector<float> values_after = run();
+    ASSERT_FALSE(stops.empty());
+    EXPECT_EQ(stops.front(), 30U);
+    EXPECT_EQ(stops.size(), 1U) << "the condition no longer holds after `visits` was set";
+    EXPECT_NE(values_after[31], expected(31));
+    EXPECT_TRUE(notes.empty());
+}
+
 TEST_F(ClangImages, functions_tell_what_they_return) {
     for (const std::string mark : {"speed", "inside"}) {
         break_at(mark, "", "7");

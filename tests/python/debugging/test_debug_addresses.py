@@ -222,6 +222,19 @@ def test_kernels_of_cplusplus(tmp_path):
         )
         assert told(client, "counts")["result"] == "[2, 7, 5]"
         assert "has no address" in refused(client, "&counts[1]")
+        # Static variables: of the function in shared memory, of the file in global and constant memory.
+        assert list(client.scope("Shared")) == ["tile"] and set(client.scope("Globals")) == {
+            "factors",
+            "visits",
+            "small",
+        }
+        assert told(client, "factors")["result"] == "[2.0, 0.5]" and "factors" not in client.scope("Locals")
+        assert told(client, "tile[0][2]")["result"] == "20.0"
+        assert address(client, "&tile[0][2]") == address(client, "&tile") + 8
+        data = client.ask("dataBreakpointInfo", name="visits", frameId=client.frames()[0]["id"])
+        assert data["cudasim"]["space"] == "global"
+        data = client.ask("dataBreakpointInfo", name="tile[0][3]", frameId=client.frames()[0]["id"])
+        assert data["cudasim"]["space"] == "shared"
         body = client.ask("cudasim/disassemble", frameId=client.frames()[0]["id"])
         assert body["function"] == "simulate"
         assert {one["line"] for one in body["lines"] if one.get("current")} == {line}
@@ -231,6 +244,10 @@ def test_kernels_of_cplusplus(tmp_path):
         assert any(
             one.get("current") and "st.global" in one["text"] or "ld.global" in one["text"] for one in ptx
         )
+        client.ask("setDataBreakpoints", breakpoints=[{"dataId": data["dataId"], "accessType": "write"}])
+        body = client.go("continue", reason="data breakpoint")
+        assert client.focus()["thread"] == [3, 0, 0] and body["cudasim"]["watches"][0]["new"] == "30.0"
+        client.ask("setDataBreakpoints", breakpoints=[])
         client.break_at()
         client.ask("setBreakpoints", source={"path": str(source)}, breakpoints=[])
         assert client.go_to_end() == "[606.0, 608.5, 912.0, 610.5]\n"

@@ -130,7 +130,7 @@ def with_loops(out):
     n = out[0]  # 4
     while n > 0:  # 5
         n -= 1  # 6
-    for k in range(3): out[1] += k  # fmt: skip # 7
+    for k in range(3): out[1] += k  # noqa: E701 # fmt: skip # 7
     out[2] = n  # 8
 
 
