@@ -1,6 +1,7 @@
 // Rewrites every function: context parameter, address space 0 only, variables and function values resolved.
 // Types are changed in place, value by value; between the start and the end of lower_functions() the module
 // is not valid IR.
+#include <llvm/BinaryFormat/Dwarf.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
@@ -301,8 +302,13 @@ void copy_parameters_by_value(Function& function, bool kernel) {
     }
 }
 
-/// Where debug information's variables lie: for stops.
+/// Where C++'s variables lie, for stops. Python's shared and constant arrays are local variables that refer to
+/// theirs.
 void note_source_variables(Compilation& compilation) {
+    const DISubprogram* kernel = compilation.kernel->getSubprogram();
+    const DICompileUnit* unit = kernel != nullptr ? kernel->getUnit() : nullptr;
+    if (unit == nullptr || !dwarf::isCPlusPlus(static_cast<dwarf::SourceLanguage>(unit->getSourceLanguage())))
+        return;
     for (const llvm::GlobalVariable& variable : compilation.module->globals()) {
         const bool is_shared = variable.getAddressSpace() == shared;
         const auto& offsets = is_shared ? compilation.shared.offsets : compilation.layout.offsets;
