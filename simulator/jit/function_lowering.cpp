@@ -302,8 +302,8 @@ void copy_parameters_by_value(Function& function, bool kernel) {
     }
 }
 
-/// Where C++'s variables lie, for stops. Python's shared and constant arrays are local variables that refer to
-/// theirs.
+/// Where C++'s variables lie, for stops. Python's shared and constant arrays are local variables that refer
+/// to theirs.
 void note_source_variables(Compilation& compilation) {
     const DISubprogram* kernel = compilation.kernel->getSubprogram();
     const DICompileUnit* unit = kernel != nullptr ? kernel->getUnit() : nullptr;
