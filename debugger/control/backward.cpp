@@ -98,7 +98,6 @@ void Control::end_writes() {
 void Control::go_back() {
     pending_.reset();
     passed_.clear();
-    forget_watches_of_frames();
     if (backward_->kind == BackwardKind::writes) {
         launch_->follow({});
         backward_->could_not_move = cannot_move_;
@@ -136,6 +135,24 @@ void Control::run_up_to(std::uint64_t count) {
     (void)launch_->run_again(count, count, Repetition::silent);
 }
 
+void Control::note_found(bool by_breakpoint, StopNotice notice) {
+    std::int64_t by = 0;
+    if (!by_breakpoint && notice.watches.size() == 1) {
+        const Watched* watched = this->watched(notice.watches.front().hit.id);
+        if (watched != nullptr && watched->watchpoint.target.frame) by = watched->watchpoint.id;
+    }
+    backward_->found[by] = {launch_->count(), std::move(notice)};
+}
+
+/// What is told there is `notice` from now on.
+std::optional<std::uint64_t> Control::last_found() {
+    auto& found = backward_->found;
+    const auto last = std::ranges::max_element(found, {}, [](const auto& each) { return each.second.first; });
+    if (last == found.end()) return std::nullopt;
+    backward_->notice = std::move(last->second.second);
+    return last->second.first;
+}
+
 /// The launch runs again and has stopped, for a breakpoint or because it is where the pass ends.
 void Control::stopped_backward(StoppedLaunch& launch) {
     look(launch);
@@ -158,14 +175,11 @@ void Control::stopped_backward(StoppedLaunch& launch) {
         StopNotice notice;
         const bool is_inside = launch.is_inside_statement();
         const bool is_hit = !is_inside && would_stop(launch.stopped_thread(), notice);
-        if (would_stop_for_watch(notice) || is_hit) {
-            backward.found = launch.count();
-            backward.notice = std::move(notice);
-        }
+        if (would_stop_for_watch(notice) || is_hit) note_found(is_hit, std::move(notice));
     }
     if (!is_over) return;
     if (!session_.client_is_there) return backward_.reset();
-    const auto found = backward.kind == BackwardKind::go_on ? backward.found : backward.steps.end();
+    const auto found = backward.kind == BackwardKind::go_on ? last_found() : backward.steps.end();
     if (found) return run_up_to(*found);
     if (std::exchange(backward.followed_from, 0) > backward.begin) {
         backward.steps.begin_again();

@@ -10,7 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "debugger/control/session.h"
 #include "simulator/execution/stop.h"
@@ -90,10 +92,12 @@ struct Backward {
     std::uint64_t end = 0;    ///< the statement must come before this one
     std::uint64_t begin = 0;  ///< how many statements had begun where this pass began
     BackwardSteps steps;
-    std::uint64_t followed_from = 0;     ///< in the first pass: of earlier statements nobody is told
-    std::optional<std::uint64_t> found;  ///< go_on: the last statement at which one stops
-    std::optional<WatchTarget> target;   ///< writes
-    std::deque<WatchReport> writes;      ///< the last ones
+    std::uint64_t followed_from = 0;  ///< in the first pass: of earlier statements nobody is told
+    /// go_on: the last statement at which one stops, and what is told there; by the watch of something in a
+    /// frame, which may yet turn out to be of another frame, and 0: by anything else.
+    std::map<std::int64_t, std::pair<std::uint64_t, StopNotice>> found;
+    std::optional<WatchTarget> target;  ///< writes
+    std::deque<WatchReport> writes;     ///< the last ones
     std::uint64_t writes_in_all = 0;
     bool is_last_pass = false;    ///< the launch runs up to where it is to stop
     bool could_not_move = false;  ///< writes: no thread can go on where it was asked

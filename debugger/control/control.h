@@ -162,7 +162,6 @@ class Control final : public execution::StopHandler {
                                        StopNotice& notice);
     [[nodiscard]] WatchReport report_of(const Watchpoint& watchpoint, const execution::WatchHit& hit) const;
     [[nodiscard]] bool would_stop_for_watch(StopNotice& notice);
-    void forget_watches_of_frames();
     [[nodiscard]] bool counts(const Watched& watched, const execution::WatchHit& hit, StopNotice& notice);
     [[nodiscard]] bool any_watch_hit(StopNotice& notice);
     void forget_watches();
@@ -186,6 +185,8 @@ class Control final : public execution::StopHandler {
     /// Behind a watched access, which the breakpoint of a watch is told of: that is where `go_on` goes to.
     [[nodiscard]] bool is_behind_watched_access();
     void stopped_backward(execution::StoppedLaunch& launch);
+    void note_found(bool by_breakpoint, StopNotice notice);
+    [[nodiscard]] std::optional<std::uint64_t> last_found();
     void note_writes();
     void end_writes();
     [[nodiscard]] bool would_stop(execution::ThreadRef thread, StopNotice& notice);

@@ -167,7 +167,12 @@ WatchReport Control::report_of(const Watchpoint& watchpoint, const WatchHit& hit
 bool Control::would_stop_for_watch(StopNotice& notice) {
     for (const WatchHit& hit : launch_->watch_hits()) {
         const Watched* watched = this->watched(hit.id);
-        if (watched == nullptr || hit.kind == WatchHit::Kind::frame_left) continue;
+        if (watched == nullptr) continue;
+        if (hit.kind == WatchHit::Kind::frame_left) {
+            // Another frame of the same function: what was found in it is not the watch's.
+            if (backward_) backward_->found.erase(watched->watchpoint.id);
+            continue;
+        }
         if (!contains(watched->threads, hit.thread.thread) || !contains(watched->blocks, hit.thread.block) ||
             !condition_holds(*watched, hit, notice))
             continue;
@@ -178,17 +183,6 @@ bool Control::would_stop_for_watch(StopNotice& notice) {
         notice.reason = StopReason::watch;
     }
     return !notice.watches.empty();
-}
-
-/// Frames are not the same any more when the launch has gone back.
-void Control::forget_watches_of_frames() {
-    for (const Watched& each : watched_) {
-        const Watchpoint& watchpoint = each.watchpoint;
-        if (!watchpoint.target.is_variable && !watchpoint.target.frame) continue;
-        session_.watchpoints.remove(watchpoint.id);
-        session_.audience.watch_removed(watchpoint, "the launch has gone back");
-    }
-    if (watch_version_ != session_.watchpoints.version()) arm_watches(*launch_);
 }
 
 /// Whether the thread has stopped for a watch that stops the program.

@@ -387,7 +387,7 @@ std::uint64_t element_at(const ElementArray& array, const Found& found, std::uin
 WatchTexts texts_of_memory(const Found& found, bool is_shared, const StoppedLaunch& launch,
                            const WatchHit& hit) {
     const ThreadMemory memory(launch, hit.thread);
-    const std::uint64_t base = is_shared ? shared_base(launch, hit.thread.block) : 0;
+    const std::uint64_t base = is_shared ? shared_base(launch, hit.thread.block) : hit.moved;
     WatchTexts texts;
     TypePtr type = found.value.type;
     std::uint64_t address = found.value.address.value_or(0) + base;

@@ -48,6 +48,8 @@ void BlockRun::start_stops() {
     if (!launch_->stops) return;
     if (const auto followed = launch_->stops->followed(); followed && followed->block == block_)
         set_steps(followed->thread, jit::step_followed);
+    for (const std::uint32_t thread : launch_->stops->watches().threads_with_frames(block_))
+        set_steps(thread, thread_stops_[thread].steps | jit::step_watches);
     run_before_.assign(threads, 0);
     held_.reserve(threads);
     faulting_.reserve(threads);
@@ -145,6 +147,10 @@ void BlockRun::is_restored() {
     if (const auto followed = launch_->stops->followed(); followed && followed->block == block_)
         set_steps(followed->thread, jit::step_followed);
     launch_->stops->block_begins(context_, block_);
+    for (const std::uint32_t thread : launch_->stops->watches().threads_with_frames(block_)) {
+        set_steps(thread, thread_stops_[thread].steps | jit::step_watches);
+        if (site_of(thread)) launch_->stops->find_frames(*this, thread);
+    }
     tell_beginning();
 }
 

@@ -179,9 +179,9 @@ bool StoppedLaunch::watch(const MemoryWatch& watch) {
     if (!exists(watch.frame->thread)) return false;
     BlockRun& block = *find(watch.frame->thread.block);
     const std::uint32_t thread = watch.frame->thread.thread;
-    if (!watches_.bind(watch, block.stop_state(thread), block.context())) return false;
+    if (!watches_.add_local(watch, block.stop_state(thread), block.context())) return false;
     block.set_steps(thread, block.stop_state(thread).steps | jit::step_watches);
-    return watches_.add(watch);
+    return true;
 }
 
 bool StoppedLaunch::watch(const VariableWatch& watch) {
@@ -209,9 +209,9 @@ bool StoppedLaunch::touched(const jit::BlockContext& block, std::uint32_t thread
     return (repeats_ && is_awaited(block, thread, access_)) || wants_hits(block, thread);
 }
 
-bool StoppedLaunch::variables_changed(const jit::ThreadStop& here, const jit::BlockContext& block,
+bool StoppedLaunch::variables_changed(jit::ThreadStop& here, const jit::BlockContext& block,
                                       std::uint32_t thread) noexcept {
-    return watches_.variables_changed(here, block, thread) && wants_hits(block, thread);
+    return watches_.variables_changed(here, block, thread, count(), repeats_) && wants_hits(block, thread);
 }
 
 /// Whether the thread stops for what it has touched. If not, nobody is told of it.
@@ -422,7 +422,7 @@ void StoppedLaunch::tell_fault(Worker& worker, BlockRun& block, std::uint32_t th
 }
 
 void StoppedLaunch::tell_end(Worker& worker, BlockRun& block, std::uint32_t thread) {
-    (void)watches_.thread_ended({block.block(), thread});
+    (void)watches_.thread_ended({block.block(), thread}, repeats_);
     watches_.take();
     if (worker_ != nullptr) return;  // run() says so
     last_stopped_ = {block.block(), thread};

@@ -388,8 +388,8 @@ class StoppedLaunch {
     }
     [[nodiscard]] const std::uint8_t* flags() const { return armed_.data(); }
     /// On simulated stacks: is the thread to stop at this site?
-    [[nodiscard]] bool wants(const jit::ThreadStop& here, const jit::BlockContext& block,
-                             std::uint32_t thread, std::uint32_t site) {
+    [[nodiscard]] bool wants(jit::ThreadStop& here, const jit::BlockContext& block, std::uint32_t thread,
+                             std::uint32_t site) {
         if ((here.steps & jit::step_followed) != 0) handler_.passes(count(), site, depth_at(here, site));
         const bool changed = (here.steps & jit::step_watches) != 0 && variables_changed(here, block, thread);
         if (left() == 0) {
@@ -420,6 +420,8 @@ class StoppedLaunch {
         slices_ = 0;
         if (as_far_at_ != Clock::time_point()) stop_if_as_far(Clock::now());
     }
+    /// The block is as it was at a checkpoint, and the thread in the middle of its work.
+    void find_frames(BlockRun& block, std::uint32_t thread);
     /// A thread has stopped. Calls the handler, unless the handler is what let it run.
     void tell(Worker& worker, BlockRun& block, std::uint32_t thread);
     /// The same for a thread that an error has ended.
@@ -464,7 +466,7 @@ class StoppedLaunch {
     void stop_if_as_far(Clock::time_point now);
     void renew_deadline();
     [[nodiscard]] bool wants_hits(const jit::BlockContext& block, std::uint32_t thread) noexcept;
-    [[nodiscard]] bool variables_changed(const jit::ThreadStop& here, const jit::BlockContext& block,
+    [[nodiscard]] bool variables_changed(jit::ThreadStop& here, const jit::BlockContext& block,
                                          std::uint32_t thread) noexcept;
     void hold(bool begins);
     template <typename Call>

@@ -100,6 +100,10 @@ bool StoppedLaunch::goes_back() {
     return true;
 }
 
+void StoppedLaunch::find_frames(BlockRun& block, std::uint32_t thread) {
+    watches_.find_frames(block.stop_state(thread), block.context(), thread);
+}
+
 const SavedDevice* StoppedLaunch::begin_again(std::vector<CountedWarning>& warnings) const {
     return history_ ? history_->restore_warnings(warnings) : nullptr;
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "simulator/execution/launch.h"
+#include "simulator/memory/shadow.h"
 
 namespace cudasim::execution {
 
@@ -48,35 +49,33 @@ Watches::Region Watches::region_of(const MemoryWatch& watch, const WatchedRange&
     region.kinds = watch.kinds;
     region.range = range;
     region.range.address += base;
-    if (watch.frame) region.thread = watch.frame->thread.thread;
     // Also where only reads stop: an atomic operation has read what was there before.
     region.known.assign(at(region.range.address), at(region.range.address) + range.extent());
     region.before = region.known;
     return region;
 }
 
-bool Watches::add(const MemoryWatch& watch) {
+bool Watches::may_be_watched(const MemoryWatch& watch) {
     std::uint64_t bytes = 0;
     for (const WatchedRange& range : watch.ranges) {
         if (range.count == 0 || range.bytes == 0 || range.extent() > most_bytes) return false;
         bytes += range.extent();
     }
-    if (bytes == 0 || bytes > most_bytes) return false;
+    return bytes != 0 && bytes <= most_bytes;
+}
+
+bool Watches::add(const MemoryWatch& watch) {
+    if (!may_be_watched(watch)) return false;
     if (watch.space == WatchedSpace::global) {
         for (const WatchedRange& range : watch.ranges) global_.push_back(region_of(watch, range, 0));
     } else if (watch.space == WatchedSpace::shared) {
         shared_.push_back(watch);
     }
     for (auto& [context, block] : blocks_) {
-        const bool is_meant = watch.space == WatchedSpace::shared
-                                  ? !watch.block || *watch.block == block.index
-                                  : watch.frame && watch.frame->thread.block == block.index;
-        if (is_meant && watch.space != WatchedSpace::global)
+        if (watch.space == WatchedSpace::shared && (!watch.block || *watch.block == block.index))
             for (const WatchedRange& range : watch.ranges)
-                block.regions.push_back(region_of(watch, range,
-                                                  watch.space == WatchedSpace::shared
-                                                      ? reinterpret_cast<std::uint64_t>(context->shared_base)
-                                                      : 0));
+                block.regions.push_back(
+                    region_of(watch, range, reinterpret_cast<std::uint64_t>(context->shared_base)));
         publish(*context, block);
     }
     return true;
@@ -86,25 +85,29 @@ void Watches::remove(std::uint64_t id) {
     const auto is_it = [&](const auto& each) { return each.id == id; };
     std::erase_if(global_, is_it);
     std::erase_if(shared_, is_it);
-    for (auto& [context, block] : blocks_) {
-        std::erase_if(block.regions, is_it);
-        publish(*context, block);
-    }
-    for (Variable& variable : variables_) {
-        if (variable.id != id) continue;
-        const bool is_last = std::ranges::none_of(variables_, [&](const Variable& other) {
-            return &other != &variable && other.frame.thread == variable.frame.thread;
+    for (auto& [context, block] : blocks_) std::erase_if(block.regions, is_it);
+    for (Framed& framed : framed_) {
+        if (framed.id != id || framed.frame.stop == nullptr || framed.frame.is_told) continue;
+        const bool is_last = std::ranges::none_of(framed_, [&](const Framed& other) {
+            return &other != &framed && other.frame.thread == framed.frame.thread;
         });
-        if (is_last && !variable.frame.is_told) variable.frame.stop->steps &= ~jit::step_watches;
+        if (is_last) framed.frame.stop->steps &= ~jit::step_watches;
     }
-    std::erase_if(variables_, is_it);
+    std::erase_if(framed_, is_it);
+    for (auto& [context, block] : blocks_) publish(*context, block);
 }
 
 void Watches::go_back() {
     blocks_.clear();
-    variables_.clear();
     hits_.clear();
     last_.clear();
+    std::erase_if(framed_, [](const Framed& framed) { return framed.frame.is_told; });
+    for (Framed& framed : framed_) {
+        framed.frame.record = nullptr;
+        framed.frame.block = nullptr;
+        framed.frame.stop = nullptr;
+        framed.frame.left = false;
+    }
     for (Region& each : global_)
         if (!each.known.empty()) std::memcpy(each.known.data(), at(each.range.address), each.range.extent());
 }
@@ -112,8 +115,8 @@ void Watches::go_back() {
 void Watches::block_begins(jit::BlockContext& context, std::uint64_t index) {
     Block& block = blocks_[&context];
     block.index = index;
-    for (Variable& variable : variables_)
-        if (variable.frame.block == &context) variable.frame.is_told = true;  // of the block before
+    for (Framed& framed : framed_)
+        if (framed.frame.block == &context) framed.frame.is_told = true;  // of the block before
     block.regions.clear();
     for (const MemoryWatch& watch : shared_)
         if (!watch.block || *watch.block == index)
@@ -123,15 +126,28 @@ void Watches::block_begins(jit::BlockContext& context, std::uint64_t index) {
     publish(context, block);
 }
 
+/// Local arrays that are watched in the block, with their frames.
+template <typename Call>
+void Watches::for_regions_of_frames(std::uint64_t block, Call&& call) noexcept {
+    for (Framed& framed : framed_) {
+        const Frame& frame = framed.frame;
+        if (frame.record == nullptr || frame.left || frame.is_told || frame.thread.block != block) continue;
+        for (std::size_t i = 0; i < framed.regions.size(); ++i)
+            call(framed, framed.regions[i], static_cast<std::uint32_t>(i));
+    }
+}
+
 /// Tells the block's code which accesses are worth a closer look.
-void Watches::publish(jit::BlockContext& context, const Block& block) {
+void Watches::publish(jit::BlockContext& context, const Block& block) noexcept {
     std::uint64_t low = ~std::uint64_t{0}, high = 0;
-    for (const std::vector<Region>* regions :
-         std::initializer_list<const std::vector<Region>*>{&global_, &block.regions})
-        for (const Region& region : *regions) {
-            low = std::min(low, region.range.address);
-            high = std::max(high, region.range.address + region.range.extent());
-        }
+    const auto include = [&](const Region& region) {
+        low = std::min(low, region.range.address);
+        high = std::max(high, region.range.address + region.range.extent());
+    };
+    std::ranges::for_each(global_, include);
+    std::ranges::for_each(block.regions, include);
+    for_regions_of_frames(block.index,
+                          [&](const Framed&, const Region& region, std::uint32_t) { include(region); });
     context.watch_low = low < high ? low - jit::watch_margin : 0;
     context.watch_bytes = low < high ? high - low + jit::watch_margin : 0;
 }
@@ -153,6 +169,11 @@ bool Watches::touched(const jit::BlockContext& context, std::uint32_t thread, st
         look(global_[i], static_cast<std::uint32_t>(i), access, is_write, is_read);
     for (std::size_t i = 0; i < block.regions.size(); ++i)
         look(block.regions[i], static_cast<std::uint32_t>(global_.size() + i), access, is_write, is_read);
+    for_regions_of_frames(block.index, [&](const Framed& framed, Region& region, std::uint32_t number) {
+        if (framed.frame.thread.thread != thread) return;
+        access.moved = framed.regions_moved;
+        look(region, number, access, is_write, is_read);
+    });
     if (hits_.size() == before) return false;
     context.thread_stops[thread].site = site_in(context.thread_stops[thread]);
     return true;
@@ -161,7 +182,6 @@ bool Watches::touched(const jit::BlockContext& context, std::uint32_t thread, st
 void Watches::look(Region& region, std::uint32_t number, const WatchHit& access, bool is_write,
                    bool is_read) noexcept {
     std::uint64_t low = 0, high = 0;
-    if (region.thread != every_thread && region.thread != access.thread.thread) return;
     if (!overlap(region.range, access.address, access.bytes, low, high)) return;
     WatchHit hit = access;
     hit.id = region.id;
@@ -198,6 +218,9 @@ void Watches::look(Region& region, std::uint32_t number, const WatchHit& access,
 }
 
 const Watches::Region* Watches::region(const WatchHit& hit) const {
+    const auto framed = std::ranges::find(framed_, hit.id, &Framed::id);
+    if (framed != framed_.end())
+        return hit.region < framed->regions.size() ? &framed->regions[hit.region] : nullptr;
     if (hit.region < global_.size()) return global_[hit.region].id == hit.id ? &global_[hit.region] : nullptr;
     const auto block = std::ranges::find_if(
         blocks_, [&](const auto& each) { return each.second.index == hit.thread.block; });
@@ -228,8 +251,10 @@ void Watches::refresh(std::uint64_t address, std::uint64_t bytes) {
     };
     look_again(global_);
     for (auto& [context, block] : blocks_) look_again(block.regions);
-    for (Variable& each : variables_) {
-        if (each.frame.left || each.frame.is_told) continue;  // its record may be somebody else's
+    for (Framed& each : framed_) {
+        // Without a frame, or where its record may be somebody else's.
+        if (each.frame.record == nullptr || each.frame.left || each.frame.is_told) continue;
+        look_again(each.regions);
         for (const Slot& slot : each.slots) {
             const std::uint64_t begin = reinterpret_cast<std::uint64_t>(each.frame.record) + slot.place;
             const std::uint64_t low = std::max(address, begin);
@@ -239,7 +264,7 @@ void Watches::refresh(std::uint64_t address, std::uint64_t bytes) {
     }
 }
 
-// Variables ------------------------------------------------------------------------------------------------
+// Frames ---------------------------------------------------------------------------------------------------
 
 /// Where the thread is.
 std::uint32_t Watches::site_in(const jit::ThreadStop& thread) const {
@@ -252,20 +277,91 @@ std::optional<Watches::Frame> Watches::frame_of(const FrameRef& wanted, jit::Thr
                                                 const jit::BlockContext& block) const {
     if (!launch_.kernel) return std::nullopt;
     const jit::Stops& stops = launch_.kernel->stops;
-    std::uint32_t frame = wanted.frame;
+    std::optional<Frame> found;
+    std::size_t inner = 0;  // functions, from the innermost on
     for (FrameRecord* record = thread.innermost; record != nullptr; record = record->caller) {
         if (record->place >= stops.places.size()) continue;
         const std::vector<std::uint32_t>& frames = stops.places[record->place].frames;
-        if (frame < frames.size()) return Frame{wanted.thread, &block, &thread, record, frames[frame]};
-        frame -= static_cast<std::uint32_t>(frames.size());
+        if (!found && wanted.frame < inner + frames.size())
+            found = Frame{wanted.thread, &block, &thread, record, frames[wanted.frame - inner]};
+        inner += frames.size();
     }
-    return std::nullopt;
+    if (found) found->level = inner - 1 - wanted.frame;
+    return found;
+}
+
+/// Null: the thread has no such frame there.
+const FrameRecord* Watches::record_of(const Frame& frame, const jit::ThreadStop& here) const noexcept {
+    const jit::Stops& stops = launch_.kernel->stops;
+    const auto frames_in = [&](const FrameRecord& record) {
+        return record.place < stops.places.size() ? std::span(stops.places[record.place].frames)
+                                                  : std::span<const std::uint32_t>();
+    };
+    std::size_t outer = 0;  // functions, from the record's innermost outwards
+    for (const FrameRecord* record = here.innermost; record != nullptr; record = record->caller)
+        outer += frames_in(*record).size();
+    for (const FrameRecord* record = here.innermost; record != nullptr; record = record->caller) {
+        const auto frames = frames_in(*record);
+        const std::size_t own = outer - 1 - frame.level;  // index in the record, if it is there
+        if (outer > frame.level && own < frames.size())
+            return frames[own] == frame.variables ? record : nullptr;
+        outer -= frames.size();
+    }
+    return nullptr;
+}
+
+/// What is known of it is what is there now.
+void Watches::read(Framed& framed) noexcept {
+    const auto* record = reinterpret_cast<const std::byte*>(framed.frame.record);
+    for (const Slot& slot : framed.slots) {
+        std::memcpy(framed.known.data() + slot.known, record + slot.place, slot.bytes);
+        framed.known[slot.known + slot.bytes] = record[slot.flag];
+    }
+}
+
+/// Whether the thread has the frame now. It had not, where it was looked for last.
+bool Watches::find_frame(Framed& framed, jit::ThreadStop& here, const jit::BlockContext& block) noexcept {
+    Frame& frame = framed.frame;
+    frame.record = record_of(frame, here);
+    if (frame.record == nullptr) return false;
+    frame.block = &block;
+    frame.stop = &here;
+    framed.last_site = site_in(here);
+    read(framed);
+    if (framed.regions.empty()) return true;
+    const std::uint64_t record = reinterpret_cast<std::uint64_t>(frame.record);
+    const std::uint64_t moved = record - framed.regions_for;
+    framed.regions_for = record;
+    framed.regions_moved += moved;
+    for (Region& region : framed.regions) {
+        region.range.address += moved;
+        if (memory::Shadow::instance().allows(region.range.address, region.range.extent(), false))
+            std::memcpy(region.known.data(), at(region.range.address), region.range.extent());
+    }
+    const auto known = blocks_.find(const_cast<jit::BlockContext*>(&block));
+    if (known != blocks_.end()) publish(*known->first, known->second);
+    return true;
+}
+
+std::vector<std::uint32_t> Watches::threads_with_frames(std::uint64_t block) const {
+    std::vector<std::uint32_t> threads;
+    for (const Framed& framed : framed_)
+        if (framed.frame.thread.block == block && !framed.frame.is_told)
+            threads.push_back(framed.frame.thread.thread);
+    return threads;
+}
+
+void Watches::find_frames(jit::ThreadStop& thread, const jit::BlockContext& block, std::uint32_t number) {
+    for (Framed& framed : framed_)
+        if (framed.frame.record == nullptr &&
+            framed.frame.thread == ThreadRef{jit::linear_index(block), number})
+            (void)find_frame(framed, thread, block);
 }
 
 bool Watches::add(const VariableWatch& watch, jit::ThreadStop& thread, const jit::BlockContext& block) {
     const auto frame = frame_of(watch.frame, thread, block);
     if (!frame) return false;
-    Variable variable;
+    Framed variable;
     variable.id = watch.id;
     variable.frame = *frame;
     variable.last_site = site_in(thread);
@@ -280,24 +376,24 @@ bool Watches::add(const VariableWatch& watch, jit::ThreadStop& thread, const jit
     }
     if (variable.slots.empty()) return false;
     variable.known.resize(known);
-    for (const Slot& slot : variable.slots) {
-        const auto* record = reinterpret_cast<const std::byte*>(frame->record);
-        std::memcpy(variable.known.data() + slot.known, record + slot.place, slot.bytes);
-        variable.known[slot.known + slot.bytes] = record[slot.flag];
-    }
+    read(variable);
     variable.before = variable.known;
-    variables_.push_back(std::move(variable));
+    framed_.push_back(std::move(variable));
     return true;
 }
 
-bool Watches::bind(const MemoryWatch& watch, jit::ThreadStop& thread, const jit::BlockContext& block) {
+bool Watches::add_local(const MemoryWatch& watch, jit::ThreadStop& thread, const jit::BlockContext& block) {
     const auto frame = watch.frame ? frame_of(*watch.frame, thread, block) : std::nullopt;
-    if (!frame) return false;
-    Variable memory;
+    if (!frame || !may_be_watched(watch)) return false;
+    Framed memory;
     memory.id = watch.id;
     memory.frame = *frame;
     memory.last_site = site_in(thread);
-    variables_.push_back(std::move(memory));
+    memory.regions_for = reinterpret_cast<std::uint64_t>(frame->record);
+    for (const WatchedRange& range : watch.ranges) memory.regions.push_back(region_of(watch, range, 0));
+    framed_.push_back(std::move(memory));
+    const auto known = blocks_.find(const_cast<jit::BlockContext*>(&block));
+    if (known != blocks_.end()) publish(*known->first, known->second);
     return true;
 }
 
@@ -312,60 +408,68 @@ bool Watches::is_there(const Frame& frame, const jit::ThreadStop& here) const no
     return false;
 }
 
-bool Watches::variables_changed(const jit::ThreadStop& here, const jit::BlockContext& block,
-                                std::uint32_t thread) noexcept {
+/// The thread has left the frame. Where the launch runs again, it has left one that fitted, and comes to
+/// another, which is the right one.
+void Watches::leave(Framed& framed, bool repeats) noexcept {
+    framed.frame.is_told = !repeats;
+    if (repeats) {
+        framed.frame.record = nullptr;
+        framed.frame.left = false;
+        framed.frame.first = 0;
+    }
+    WatchHit hit;
+    hit.id = framed.id;
+    hit.kind = WatchHit::Kind::frame_left;
+    hit.thread = framed.frame.thread;
+    hit.site = framed.last_site;
+    note(hit);
+}
+
+bool Watches::variables_changed(jit::ThreadStop& here, const jit::BlockContext& block, std::uint32_t thread,
+                                std::uint64_t count, bool repeats) noexcept {
     const std::size_t hits = hits_.size();
-    for (Variable& variable : variables_) {
-        Frame& frame = variable.frame;
-        if (frame.is_told || frame.block != &block || frame.thread.thread != thread) continue;
-        WatchHit hit;
-        hit.id = variable.id;
-        hit.thread = frame.thread;
-        hit.site = variable.last_site;
-        hit.kind = WatchHit::Kind::assigned;
-        variable.last_site = here.site;
-        if (!is_there(frame, here)) {
-            frame.is_told = true;
-            hit.kind = WatchHit::Kind::frame_left;
-            note(hit);
+    const std::uint64_t index = jit::linear_index(block);
+    for (Framed& framed : framed_) {
+        Frame& frame = framed.frame;
+        if (frame.is_told || frame.thread != ThreadRef{index, thread}) continue;
+        if (frame.record != nullptr && !is_there(frame, here)) leave(framed, repeats);
+        if (frame.is_told) continue;
+        if (frame.record == nullptr) {
+            if (count >= frame.first && find_frame(framed, here, block)) frame.first = count;
             continue;
         }
+        WatchHit hit;
+        hit.id = framed.id;
+        hit.thread = frame.thread;
+        hit.site = framed.last_site;
+        hit.kind = WatchHit::Kind::assigned;
+        framed.last_site = here.site;
         const auto* record = reinterpret_cast<const std::byte*>(frame.record);
         const auto differs = [&](const Slot& slot) {
-            const std::byte* known = variable.known.data() + slot.known;
+            const std::byte* known = framed.known.data() + slot.known;
             if (known[slot.bytes] != record[slot.flag]) return true;
             return record[slot.flag] != std::byte{0} &&
                    std::memcmp(known, record + slot.place, slot.bytes) != 0;
         };
-        if (std::ranges::none_of(variable.slots, differs)) continue;
+        if (std::ranges::none_of(framed.slots, differs)) continue;
         hit.changed = true;
-        std::ranges::copy(variable.known, variable.before.begin());
-        for (const Slot& slot : variable.slots) {
-            std::memcpy(variable.known.data() + slot.known, record + slot.place, slot.bytes);
-            variable.known[slot.known + slot.bytes] = record[slot.flag];
-        }
+        std::ranges::copy(framed.known, framed.before.begin());
+        read(framed);
         note(hit);
     }
     return hits_.size() != hits;
 }
 
 void Watches::frame_left(const FrameRecord* record) noexcept {
-    for (Variable& variable : variables_)
-        if (variable.frame.record == record) variable.frame.left = true;
+    for (Framed& framed : framed_)
+        if (framed.frame.record == record) framed.frame.left = true;
 }
 
-bool Watches::thread_ended(ThreadRef thread) {
+bool Watches::thread_ended(ThreadRef thread, bool repeats) {
     const std::size_t hits = hits_.size();
-    for (Variable& variable : variables_) {
-        if (variable.frame.is_told || variable.frame.thread != thread) continue;
-        variable.frame.is_told = true;
-        WatchHit hit;
-        hit.id = variable.id;
-        hit.kind = WatchHit::Kind::frame_left;
-        hit.thread = thread;
-        hit.site = variable.last_site;
-        note(hit);
-    }
+    for (Framed& framed : framed_)
+        if (!framed.frame.is_told && framed.frame.record != nullptr && framed.frame.thread == thread)
+            leave(framed, repeats);
     return hits_.size() != hits;
 }
 
@@ -379,8 +483,8 @@ bool Watches::declares(const FrameRef& frame, std::string_view name, jit::Thread
 
 findings::VariableValue Watches::variable(const WatchHit& hit, bool before) const {
     findings::VariableValue value;
-    const auto found = std::ranges::find(variables_, hit.id, &Variable::id);
-    if (found == variables_.end() || !hit.changed) return value;
+    const auto found = std::ranges::find(framed_, hit.id, &Framed::id);
+    if (found == framed_.end() || !hit.changed) return value;
     for (const Slot& slot : found->slots) {
         const std::byte* bytes = (before ? found->before : found->known).data() + slot.known;
         value.name = slot.variable->name;

@@ -13,6 +13,11 @@
 // function's frame (variables, and local arrays) is watched until the frame is left; that is told as a hit,
 // too.
 //
+// When the launch goes back, frames are found again: a frame is known by its thread, its function, how many
+// functions lie outside of it, and which statement was its first. Where that is not known, because the frame
+// was there when it was first watched, each frame that fits is taken until it is left: while the launch runs
+// again up to where the frame is there, the last one that fits is the right one.
+//
 // On the launching thread, which is the launch's only worker. touched(), variables_changed() and frame_left()
 // are called on simulated stacks: they do not allocate.
 #pragma once
@@ -93,6 +98,9 @@ struct WatchHit {
     std::uint64_t address = 0, bytes = 0;    ///< of memory: what was accessed; of a change: what differs
     bool changed = false;
     std::uint32_t region = 0;  ///< Watches' own
+    /// Local memory: how far it lies from where it was when the watch was set, because the launch has gone
+    /// back and the thread's stack is another.
+    std::uint64_t moved = 0;
 };
 
 class Watches {
@@ -119,24 +127,28 @@ class Watches {
     /// As StoppedLaunch::watch(), which has looked whether the memory may be read.
     bool add(const MemoryWatch& watch);
     bool add(const VariableWatch& watch, jit::ThreadStop& thread, const jit::BlockContext& block);
-    /// The frame that the memory belongs to: when it is left is told.
-    bool bind(const MemoryWatch& watch, jit::ThreadStop& thread, const jit::BlockContext& block);
+    /// Local memory, with the frame that it belongs to.
+    bool add_local(const MemoryWatch& watch, jit::ThreadStop& thread, const jit::BlockContext& block);
     void remove(std::uint64_t id);
     /// What has been hit and not yet told.
     [[nodiscard]] std::span<const WatchHit> hits() const { return hits_; }
     void forget_hits() noexcept { hits_.clear(); }
-    /// The launch has gone back: memory is as it was then, and no block is on the device. What belongs to
-    /// frames is forgotten.
+    /// The launch has gone back: memory is as it was then, and no block is on the device.
     void go_back();
     void block_begins(jit::BlockContext& block, std::uint64_t index);
+    /// Threads of the block in whose frames something is watched.
+    [[nodiscard]] std::vector<std::uint32_t> threads_with_frames(std::uint64_t block) const;
+    /// The launch has gone back to where the thread was in the middle of its work: frames that it has.
+    void find_frames(jit::ThreadStop& thread, const jit::BlockContext& block, std::uint32_t number);
     /// Whether the thread is to stop.
     [[nodiscard]] bool touched(const jit::BlockContext& block, std::uint32_t thread, std::uint64_t address,
                                std::uint64_t bytes, std::uint32_t flags, std::uint32_t site) noexcept;
-    [[nodiscard]] bool variables_changed(const jit::ThreadStop& here, const jit::BlockContext& block,
-                                         std::uint32_t thread) noexcept;
+    /// @param count statements that have begun. @param repeats the launch runs again, after it has gone back
+    [[nodiscard]] bool variables_changed(jit::ThreadStop& here, const jit::BlockContext& block,
+                                         std::uint32_t thread, std::uint64_t count, bool repeats) noexcept;
     void frame_left(const jit::FrameRecord* record) noexcept;
     /// Whether anything of it was watched.
-    bool thread_ended(ThreadRef thread);
+    bool thread_ended(ThreadRef thread, bool repeats);
     /// A thread has stopped: what was hit is last() from now on.
     void take() {
         last_ = hits_;
@@ -144,7 +156,6 @@ class Watches {
     }
 
   private:
-    static constexpr std::uint32_t every_thread = ~std::uint32_t{0};
     static constexpr std::size_t most_hits = 16;
 
     /// Where a frame is: the record of its function and which of the functions inlined there.
@@ -152,16 +163,17 @@ class Watches {
         ThreadRef thread;
         const jit::BlockContext* block = nullptr;
         jit::ThreadStop* stop = nullptr;
-        const jit::FrameRecord* record = nullptr;
-        std::uint32_t variables = 0;  ///< index into Stops::frames
-        bool left = false;            ///< known from the function's return
-        bool is_told = false;         ///< that it was left
+        const jit::FrameRecord* record = nullptr;  ///< null: it is not there (yet)
+        std::uint32_t variables = 0;               ///< index into Stops::frames
+        std::size_t level = 0;                     ///< how many functions lie outside of it
+        std::uint64_t first = 0;  ///< its first statement, or one before it where that is not known
+        bool left = false;        ///< known from the function's return
+        bool is_told = false;     ///< that it was left
     };
     struct Region {
         std::uint64_t id = 0;
         std::uint8_t kinds = 0;
-        WatchedRange range;  ///< addresses
-        std::uint32_t thread = every_thread;
+        WatchedRange range;                    ///< addresses
         std::vector<std::byte> known, before;  ///< the whole extent
     };
     struct Block {
@@ -174,23 +186,36 @@ class Watches {
         std::uint64_t bytes = 0;
         std::uint64_t known = 0;  ///< offset in `known`; the flag is behind the bytes
     };
-    struct Variable {
+    /// What is watched in a frame: a variable, or a local array.
+    struct Framed {
         std::uint64_t id = 0;
         Frame frame;
         std::vector<Slot> slots;
         std::vector<std::byte> known, before;
         std::uint32_t last_site = 0;
+        std::vector<Region> regions;      ///< a local array
+        std::uint64_t regions_for = 0;    ///< the record's address with which the regions' are right
+        std::uint64_t regions_moved = 0;  ///< since the watch was set
     };
 
     [[nodiscard]] std::uint32_t site_in(const jit::ThreadStop& thread) const;
     [[nodiscard]] std::optional<Frame> frame_of(const FrameRef& wanted, jit::ThreadStop& thread,
                                                 const jit::BlockContext& block) const;
     [[nodiscard]] bool is_there(const Frame& frame, const jit::ThreadStop& here) const noexcept;
+    [[nodiscard]] const jit::FrameRecord* record_of(const Frame& frame,
+                                                    const jit::ThreadStop& here) const noexcept;
+    [[nodiscard]] bool find_frame(Framed& framed, jit::ThreadStop& here,
+                                  const jit::BlockContext& block) noexcept;
+    void leave(Framed& framed, bool repeats) noexcept;
+    void read(Framed& framed) noexcept;
+    template <typename Call>
+    void for_regions_of_frames(std::uint64_t block, Call&& call) noexcept;
+    [[nodiscard]] static bool may_be_watched(const MemoryWatch& watch);
     [[nodiscard]] Region region_of(const MemoryWatch& watch, const WatchedRange& range,
                                    std::uint64_t base) const;
     void look(Region& region, std::uint32_t number, const WatchHit& access, bool is_write,
               bool is_read) noexcept;
-    void publish(jit::BlockContext& context, const Block& block);
+    void publish(jit::BlockContext& context, const Block& block) noexcept;
     void note(const WatchHit& hit) noexcept {
         if (hits_.size() < most_hits) hits_.push_back(hit);
     }
@@ -201,7 +226,7 @@ class Watches {
     /// That have started; those that are over until others take their places.
     std::unordered_map<jit::BlockContext*, Block> blocks_;
     std::vector<MemoryWatch> shared_;  ///< for blocks that are to start
-    std::vector<Variable> variables_;
+    std::vector<Framed> framed_;
     std::vector<WatchHit> hits_, last_;
 };
 

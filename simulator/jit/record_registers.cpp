@@ -158,7 +158,9 @@ void RecordRegisters::make(std::size_t calls) {
             load->eraseFromParent();
         }
     }
-    Instruction* begin = &*function_.getEntryBlock().getFirstNonPHIOrDbgOrAlloca();
+    // Passes move storage about, and code that belongs to other storage can lie in front of the record.
+    Instruction* begin = record->getNextNode();
+    while (isa<AllocaInst>(begin)) begin = begin->getNextNode();
     IRBuilder<> builder(begin);
     for (std::size_t i = 0; i < offsets.size(); ++i)
         variables_[i].address = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), record, offsets[i]);

@@ -210,3 +210,13 @@ def debugging(folder, code, *arguments, command=None, filters=None, **variables)
 def numbers(text):
     """The numbers that a program has printed."""
     return [int(number) for number in re.findall(r"-?\d+", text)]
+
+
+def plain_output(folder, code, **variables):
+    """What the script prints without a debugger, on one worker."""
+    script = folder / "plain.py"
+    script.write_text(textwrap.dedent(code))
+    environment = clean_environment(ENABLE_CUDASIM="1", CUDASIM_WORKERS="1", **variables)
+    return subprocess.run(
+        [sys.executable, str(script)], env=environment, check=True, capture_output=True, text=True
+    ).stdout

@@ -1,13 +1,9 @@
 """Steps backwards through the debug server: what was recorded on the way forwards is seen again on the way back."""
 
-import subprocess
-import sys
-import textwrap
 import time
 
 import pytest
-from debug_session import debugging
-from processes import clean_environment
+from debug_session import debugging, plain_output
 
 POLICIES = ("forward", "reverse", "random")
 
@@ -66,16 +62,6 @@ def seen(client):
     if ("s" in {name for _, name in variables}) and frames[0]["name"] == "kernel":
         memory.append(client.value("list(s)"))
     return focus["block"], focus["thread"], place, variables, memory
-
-
-def plain_output(folder, code, **variables):
-    """What the script prints without a debugger, on one worker."""
-    script = folder / "plain.py"
-    script.write_text(textwrap.dedent(code))
-    environment = clean_environment(ENABLE_CUDASIM="1", CUDASIM_WORKERS="1", **variables)
-    return subprocess.run(
-        [sys.executable, str(script)], env=environment, check=True, capture_output=True, text=True
-    ).stdout
 
 
 @pytest.mark.parametrize("policy", POLICIES)
