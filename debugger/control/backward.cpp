@@ -105,6 +105,7 @@ void Control::go_back() {
         return;
     }
     told_errors_.clear();
+    std::ranges::fill(told_warnings_, std::uint8_t{0});
     if (is_of_thread(backward_->kind)) {
         if (backward_->now > statements_told_first)
             backward_->followed_from = backward_->now - statements_told_first;

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
+
+#include "simulator/findings/writers.h"
 
 namespace cudasim::debugger {
 
@@ -87,6 +90,7 @@ std::vector<const KernelCode::Line*> Control::places_of(const Breakpoint& breakp
 void Control::arm(StoppedLaunch& launch) {
     armed_.clear();
     armed_at_.clear();
+    if (launch.launch().kernel) told_warnings_.resize(launch.launch().kernel->sites.size());
     std::set<std::pair<std::string, std::uint32_t>> lines;
     for (Breakpoint& breakpoint : session_.breakpoints.snapshot()) {
         const std::vector<const KernelCode::Line*> places = places_of(breakpoint);
@@ -234,7 +238,7 @@ void Control::stopped(StoppedLaunch& launch) {
     StopNotice notice;
     const bool is_inside = launch.is_inside_statement();
     const bool is_hit = !is_inside && any_hit(thread, notice);
-    const bool is_watched = any_watch_hit(notice);
+    const bool is_watched = any_watch_hit(notice) || is_warned(notice);
     const bool is_paused = session_.take_pause(), is_entry = !is_inside && std::exchange(at_entry_, false);
     if (is_watched || (is_inside && is_paused)) {
         if (!is_watched) notice.reason = StopReason::pause;
@@ -290,6 +294,34 @@ void Control::note_error(const findings::Finding& finding, StopNotice& notice) {
     if (error_.empty()) error_ = notice.error;
 }
 
+/// Options make errors of some warnings.
+bool Control::stops_for(const findings::Finding& finding) const {
+    return session_.client_is_there &&
+           (session_.stops_for(finding.kind) ||
+            (session_.errors_stop && finding.severity == findings::Severity::error));
+}
+
+/// On the thread's own stack. Each place is told of once.
+bool Control::wants_warning(const jit::BlockContext& /*block*/, std::uint32_t /*thread*/,
+                            findings::FindingKind kind, std::uint32_t site) noexcept {
+    if (backward_ || !session_.client_is_there || !session_.stops_for(kind)) return false;
+    return site < told_warnings_.size() && !std::exchange(told_warnings_[site], 1);
+}
+
+/// Whether the thread has stopped for a warning.
+bool Control::is_warned(StopNotice& notice) {
+    const std::optional<findings::Finding> warning = launch_->warning();
+    if (!warning) return false;
+    note_warning(*warning, notice);
+    return true;
+}
+
+void Control::note_warning(const findings::Finding& finding, StopNotice& notice) {
+    notice.reason = StopReason::exception;
+    notice.error_kind = findings::info(finding.kind).name;
+    notice.error = std::string(findings::word(finding.severity)) + ": " + finding.message;
+}
+
 /// Threads that end with the same error at the same place are told of once.
 void Control::faulted(StoppedLaunch& launch) {
     look(launch);
@@ -299,7 +331,7 @@ void Control::faulted(StoppedLaunch& launch) {
     note_error(*finding, notice);
     compare_with_usual_code(*finding, notice);
     const bool is_new = told_errors_.emplace(finding->kind, place_text(*finding)).second;
-    if (!session_.stops_for(finding->kind) || !session_.client_is_there || !is_new) {
+    if (!stops_for(*finding) || !is_new) {
         if (pending_ && pending_->thread == launch.stopped_thread()) pending_.reset();
         return;
     }
@@ -315,15 +347,22 @@ void Control::ended(StoppedLaunch& launch) {
     serve(notice_of(StopReason::step, "thread ended"));
 }
 
+void Control::reports(StoppedLaunch& launch, const findings::Finding& finding) {
+    look(launch);
+    if (!stops_for(finding) || !told_errors_.emplace(finding.kind, place_text(finding)).second) return;
+    StopNotice notice;
+    note_warning(finding, notice);
+    compare_with_usual_code(finding, notice);
+    stop_for_all(launch.stopped_thread(), std::move(notice));
+}
+
 void Control::ends_early(StoppedLaunch& launch, const findings::Finding& reason) {
     look(launch);
     StopNotice notice;
     note_error(reason, notice);
     compare_with_usual_code(reason, notice);
     // One for each block; the first shows them all.
-    if (!session_.stops_for(reason.kind) || !session_.client_is_there ||
-        !told_errors_.emplace(reason.kind, "").second)
-        return;
+    if (!stops_for(reason) || !told_errors_.emplace(reason.kind, "").second) return;
     focus_ = launch.stopped_thread();
     cannot_move_ = true;
     serve(std::move(notice));

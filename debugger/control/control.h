@@ -52,9 +52,12 @@ class Control final : public execution::StopHandler {
                              std::uint32_t site) noexcept override;
     [[nodiscard]] bool wants_hits(const jit::BlockContext& block, std::uint32_t thread,
                                   std::span<const execution::WatchHit> hits) noexcept override;
+    [[nodiscard]] bool wants_warning(const jit::BlockContext& block, std::uint32_t thread,
+                                     findings::FindingKind kind, std::uint32_t site) noexcept override;
     void passes(std::uint64_t count, std::uint32_t site, std::size_t depth) noexcept override;
     void faulted(execution::StoppedLaunch& launch) override;
     void ended(execution::StoppedLaunch& launch) override;
+    void reports(execution::StoppedLaunch& launch, const findings::Finding& finding) override;
     void ends_early(execution::StoppedLaunch& launch, const findings::Finding& reason) override;
 
     /// Breakpoints have changed, or a pause is wanted: the launch looks at its next statement. Any host
@@ -145,6 +148,9 @@ class Control final : public execution::StopHandler {
     void wait_for_request();
     [[nodiscard]] static std::string error_text(const findings::Finding& finding);
     void note_error(const findings::Finding& finding, StopNotice& notice);
+    [[nodiscard]] bool is_warned(StopNotice& notice);
+    static void note_warning(const findings::Finding& finding, StopNotice& notice);
+    [[nodiscard]] bool stops_for(const findings::Finding& finding) const;
     [[nodiscard]] static std::string place_text(const findings::Finding& finding);
 
     // usual_code.cpp
@@ -225,6 +231,7 @@ class Control final : public execution::StopHandler {
     std::map<std::int64_t, std::uint64_t>
         passed_;  ///< by breakpoint: how many other threads, since the last stop
     std::set<std::pair<findings::FindingKind, std::string>> told_errors_;
+    std::vector<std::uint8_t> told_warnings_;  ///< by site: 1
     std::string error_;
 };
 

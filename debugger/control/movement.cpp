@@ -79,7 +79,7 @@ Control::Outcome Control::advance(Movement& movement, StopNotice& notice) {
                 look(*launch_);
                 is_inside = launch_->is_inside_statement();
                 if (!is_inside) is_hit = any_hit(movement.thread, notice);
-                if (any_watch_hit(notice) || is_hit) return Outcome::stopped;
+                if (any_watch_hit(notice) || is_warned(notice) || is_hit) return Outcome::stopped;
                 notice = {};
                 if (session_.take_pause()) {
                     notice.reason = StopReason::pause;
@@ -108,8 +108,7 @@ Control::Outcome Control::advance(Movement& movement, StopNotice& notice) {
                 if (const findings::Finding* finding = launch_->fault(movement.thread)) {
                     note_error(*finding, notice);
                     told_errors_.emplace(finding->kind, place_text(*finding));
-                    if (!session_.stops_for(finding->kind))
-                        notice = notice_of(StopReason::step, "thread ended");
+                    if (!stops_for(*finding)) notice = notice_of(StopReason::step, "thread ended");
                 }
                 return Outcome::stopped;
             case ThreadState::over:

@@ -8,6 +8,15 @@
 
 namespace cudasim::debugger {
 
+bool Session::warnings_stop() const {
+    const std::uint64_t kinds = error_kinds;
+    for (std::size_t i = 0; i < findings::all_kinds().size(); ++i)
+        if ((kinds >> i & 1) != 0 &&
+            findings::info(static_cast<findings::FindingKind>(i)).severity == findings::Severity::warning)
+            return true;
+    return false;
+}
+
 void Session::pause() {
     pause_.store(true);
     tell_of_changes();

@@ -81,8 +81,8 @@ class Session {
     Breakpoints breakpoints;
     Watchpoints watchpoints;
     Mailbox mailbox;
-    std::atomic<bool> errors_stop{true};  ///< of every kind
-    /// While errors_stop is not set: a bit for each findings::FindingKind.
+    std::atomic<bool> errors_stop{true};  ///< of every kind; warnings are none
+    /// Besides errors_stop: a bit for each findings::FindingKind.
     std::atomic<std::uint64_t> error_kinds{0};
     std::atomic<bool> stop_at_entry{false};  ///< the next launch stops at its first statement
     std::atomic<bool> calls_stop{true};      ///< calls of `breakpoint()` in the program
@@ -98,10 +98,13 @@ class Session {
     /// Held by the launch that serves the client: launches of several host threads take turns.
     std::timed_mutex serving;
 
-    /// Whether an error of this kind stops the thread that it ends.
+    /// Whether a finding of this kind stops the thread that it is about.
     [[nodiscard]] bool stops_for(findings::FindingKind kind) const {
-        return errors_stop || (error_kinds.load() >> static_cast<unsigned>(kind) & 1) != 0;
+        const bool is_error = findings::info(kind).severity == findings::Severity::error;
+        return (errors_stop && is_error) || (error_kinds.load() >> static_cast<unsigned>(kind) & 1) != 0;
     }
+    /// Whether any kind of warning does.
+    [[nodiscard]] bool warnings_stop() const;
     /// Every launch stops at its next statement; if none runs, the next one at its first.
     void pause();
     /// Whether somebody asked for it since the last call.

@@ -25,6 +25,7 @@ bool Control::needs_stops(const execution::KernelToStop& kernel) {
 
 /// Whether anything that is set may stop the launch. Any host thread calls it.
 bool Control::may_stop() const {
+    if (session_.warnings_stop()) return true;
     const std::lock_guard lock(code_mutex_);
     return std::ranges::any_of(session_.breakpoints.snapshot(),
                                [&](const Breakpoint& each) { return !places_of(each).empty(); }) ||
@@ -34,7 +35,7 @@ bool Control::may_stop() const {
 }
 
 bool Control::begins_again_for(const findings::Finding& failure) {
-    if (session_.stops_for(failure.kind) && session_.client_is_there) {
+    if (stops_for(failure)) {
         failure_ = failure;
         return true;
     }

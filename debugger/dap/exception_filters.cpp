@@ -10,7 +10,11 @@ using findings::FindingKind;
 namespace {
 
 /// Whether a thread can stop for it: where the host interrupts a launch, or has no memory for it, none can.
+/// Warnings are those that the engine tells stop handlers of (StopHandler::wants_warning(), reports()).
 bool stops_threads(FindingKind kind) {
+    if (kind == FindingKind::negative_index || kind == FindingKind::float_division ||
+        kind == FindingKind::barrier_early_exit)
+        return true;
     return findings::info(kind).severity == findings::Severity::error && kind != FindingKind::interrupted &&
            kind != FindingKind::out_of_memory;
 }
@@ -31,8 +35,11 @@ json::Array exception_filters() {
         const auto kind = static_cast<FindingKind>(i);
         if (!stops_threads(kind)) continue;
         const llvm::StringRef name(findings::info(kind).name.data(), findings::info(kind).name.size());
-        filters.push_back(
-            filter(name, name, "Stops for this kind of error, where \"Errors of kernels\" is off", false));
+        filters.push_back(filter(name, name,
+                                 findings::info(kind).severity == findings::Severity::error
+                                     ? "Stops for this kind of error, where \"Errors of kernels\" is off"
+                                     : "Stops for this kind of warning",
+                                 false));
     }
     return filters;
 }

@@ -193,6 +193,10 @@ void BlockRun::report_early_exit(const Waiter& lowest, std::uint32_t missing, st
                       (grid ? " ended without reaching the grid barrier at which "
                             : " ended without reaching the barrier at which ") +
                       std::to_string(waiting) + (waiting == 1 ? " thread waits" : " threads wait");
+    if (launch_->stops) {
+        launch_->stops->tell_report(*worker_, *this, finding);
+        if (launch_->stops->is_to_go_back()) return;
+    }
     launch_->findings.add(std::move(finding));
 }
 

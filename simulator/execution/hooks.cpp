@@ -26,6 +26,15 @@ Runner& runner_of(ThreadContext* context) {
     runner.fiber.suspend();
 }
 
+/// It has been counted.
+void warned(Runner& runner, std::uint32_t site, FindingKind kind, const WrappedIndex& index = {}) {
+    if (!runner.launch->can_stop) return;
+    CountedWarning warning;
+    warning.kind = kind;
+    warning.index = index;
+    if (runner.launch->stops->warned(*runner.block, runner.thread, site, warning)) stop(runner, site);
+}
+
 [[noreturn]] void end(Runner& runner, std::uint32_t site, const Fault& fault) {
     runner.site = site;
     runner.fault = fault;
@@ -99,7 +108,7 @@ void cudasim_hook_index_wraps(ThreadContext* context, std::int64_t index, std::i
     Runner& runner = runner_of(context);
     if (runner.launch->options.wrap != Wrap::error) {
         Worker::current()->count_wrapped_index(runner, site, {index, size, axis});
-        return;
+        return warned(runner, site, FindingKind::negative_index, {index, size, axis});
     }
     Fault fault;
     fault.source = Fault::Source::index;
@@ -141,7 +150,7 @@ void cudasim_hook_float_division(ThreadContext* context, std::uint32_t site) {
     Runner& runner = runner_of(context);
     if (!runner.launch->options.raise_float_division) {
         Worker::current()->count_float_division(runner, site);
-        return;
+        return warned(runner, site, FindingKind::float_division);
     }
     Fault fault;
     fault.kind = FindingKind::float_division;

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "simulator/execution/counted_warning.h"
 #include "simulator/fiber/fiber.h"
 #include "simulator/fiber/stack_slab.h"
 #include "simulator/findings/finding.h"
@@ -48,20 +49,6 @@ struct Fault {
     std::uintptr_t program_counter = 0;
     int signal = 0;
     const char* what = nullptr;  ///< of a barrier: what is wrong with it; a literal
-};
-
-/// A negative index, in range.
-struct WrappedIndex {
-    std::int64_t index = 0, size = 0;
-    std::int32_t axis = 0;
-};
-
-/// What threads did at a place that is not an error: how often, and the lowest thread's.
-struct CountedWarning {
-    findings::FindingKind kind{};
-    std::uint64_t count = 0, threads = 0;
-    findings::ThreadCoordinate first, last;
-    WrappedIndex index;  ///< of `first`; kind negative_index
 };
 
 /// What a switch at a barrier touches comes first and fits one cache line: with a thousand fibers the lines

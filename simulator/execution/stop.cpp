@@ -7,6 +7,7 @@
 
 #include "simulator/execution/block_run.h"
 #include "simulator/execution/captured_values.h"
+#include "simulator/execution/fault_report.h"
 #include "simulator/execution/launch_history.h"
 #include "simulator/execution/worker.h"
 
@@ -221,6 +222,25 @@ bool StoppedLaunch::wants_hits(const jit::BlockContext& block, std::uint32_t thr
     return false;
 }
 
+bool StoppedLaunch::warned(const jit::BlockContext& block, std::uint32_t thread, std::uint32_t site,
+                           const CountedWarning& warning) noexcept {
+    access_ = {~std::uint64_t{0}, site};
+    const bool is_repeated = repeats_ && is_awaited(block, thread, access_);
+    if (!is_repeated && (is_silent_ || !handler_.wants_warning(block, thread, warning.kind, site)))
+        return false;
+    next_warning_ = {site, warning};
+    watches_.is_in_statement(block.thread_stops[thread]);
+    return true;
+}
+
+std::optional<findings::Finding> StoppedLaunch::warning() const {
+    if (!warning_) return std::nullopt;
+    auto [site, warning] = *warning_;
+    warning.count = warning.threads = 1;
+    warning.first = warning.last = coordinate(last_stopped_);
+    return describe_counted(launch_, site, warning);
+}
+
 // What to look at ------------------------------------------------------------------------------------------
 
 BlockRun* StoppedLaunch::find(std::uint64_t block) const {
@@ -401,9 +421,15 @@ void StoppedLaunch::call_handler(Worker& worker, BlockRun& block, StopEvent even
     worker_ = nullptr;
 }
 
+/// A thread has stopped, for what it was noted to stop for.
+void StoppedLaunch::take_hits() {
+    watches_.take();
+    warning_ = std::exchange(next_warning_, std::nullopt);
+}
+
 void StoppedLaunch::tell(Worker& worker, BlockRun& block, std::uint32_t thread) {
     last_stopped_ = {block.block(), thread};
-    watches_.take();
+    take_hits();
     if (worker_ != nullptr) return;  // run() says so
     call_handler(worker, block, StopEvent::stopped, [&] { handler_.stopped(*this); });
 }
@@ -415,7 +441,7 @@ void StoppedLaunch::tell_fault(Worker& worker, BlockRun& block, std::uint32_t th
         return;
     }
     last_stopped_ = {block.block(), thread};
-    watches_.take();
+    take_hits();
     faults_.emplace_back(last_stopped_, finding);
     if (worker_ != nullptr) return;  // run() says so
     call_handler(worker, block, StopEvent::faulted, [&] { handler_.faulted(*this); });
@@ -423,10 +449,21 @@ void StoppedLaunch::tell_fault(Worker& worker, BlockRun& block, std::uint32_t th
 
 void StoppedLaunch::tell_end(Worker& worker, BlockRun& block, std::uint32_t thread) {
     (void)watches_.thread_ended({block.block(), thread}, repeats_);
-    watches_.take();
+    take_hits();
     if (worker_ != nullptr) return;  // run() says so
     last_stopped_ = {block.block(), thread};
     call_handler(worker, block, StopEvent::ended, [&] { handler_.ended(*this); });
+}
+
+void StoppedLaunch::tell_report(Worker& worker, BlockRun& block, const findings::Finding& finding) {
+    if (worker_ != nullptr || is_to_go_back()) return;
+    if (!launch_.can_stop) {
+        if (finding.severity == findings::Severity::error && handler_.begins_again_for(finding)) stop_soon();
+        return;
+    }
+    last_stopped_ = {block.block(), finding.thread.thread};
+    take_hits();
+    call_handler(worker, block, StopEvent::reports, [&] { handler_.reports(*this, finding); });
 }
 
 void StoppedLaunch::tell_early_end(Worker& worker, BlockRun& block, const findings::Finding& reason) {
@@ -442,7 +479,7 @@ void StoppedLaunch::tell_early_end(Worker& worker, BlockRun& block, const findin
 /// The thread runs, and no other, while the handler is at work.
 ThreadState StoppedLaunch::run_held(ThreadRef thread) {
     BlockRun& block = *find(thread.block);
-    watches_.take();
+    take_hits();
     stopped_block_->hold_stopped_thread();
     hold(false);
     try {

@@ -60,6 +60,7 @@
 #include <utility>
 #include <vector>
 
+#include "simulator/execution/counted_warning.h"
 #include "simulator/execution/launch.h"
 #include "simulator/execution/watches.h"
 
@@ -70,14 +71,14 @@ struct SavedDevice;
 class MemoryCopy;
 class Worker;
 struct Choice;
-struct CountedWarning;
 
 /// For what the handler was called.
-enum class StopEvent : std::uint8_t { stopped, faulted, ended, ends_early };
+enum class StopEvent : std::uint8_t { stopped, faulted, ended, reports, ends_early };
 
-/// Where a thread has stopped for a watch: directly behind an access. Empty elsewhere.
+/// Where a thread has stopped in the middle of a statement: directly behind an access that is watched, or
+/// for a warning. Empty elsewhere.
 struct AccessPlace {
-    std::uint64_t address = 0;
+    std::uint64_t address = 0;  ///< of a warning: all ones
     std::uint32_t site = ~std::uint32_t{0};
     bool operator==(const AccessPlace&) const = default;
 };
@@ -168,6 +169,13 @@ class StopHandler {
                                           std::span<const WatchHit> /*hits*/) noexcept {
         return true;
     }
+    /// A thread is about to do what is worth a warning (CountedWarning): whether it stops for that. The same
+    /// rules. stopped() is called then, and launch.warning() says what it is about.
+    [[nodiscard]] virtual bool wants_warning(const jit::BlockContext& /*block*/, std::uint32_t /*thread*/,
+                                             findings::FindingKind /*kind*/,
+                                             std::uint32_t /*site*/) noexcept {
+        return false;
+    }
     /// The thread that follow() names begins a statement. Called as wants() is, and under the same
     /// conditions.
     /// @param depth how many functions the thread is in there, as StoppedLaunch::depth() says
@@ -179,6 +187,9 @@ class StopHandler {
     /// A thread that stop_thread() names has ended without coming to another statement.
     /// launch.stopped_thread() says which.
     virtual void ended(StoppedLaunch& /*launch*/) {}
+    /// Threads have done what is reported and ends nobody: some of a block have ended, and the others wait at
+    /// a barrier, which they pass when this returns. launch.stopped_thread() is one of them.
+    virtual void reports(StoppedLaunch& /*launch*/, const findings::Finding& /*finding*/) {}
     /// A block, or the whole launch, ends although threads of it are left: a deadlock, a livelock, the time
     /// limit. None of them can go on. All can still be looked at. launch.stopped_thread() is one of them.
     virtual void ends_early(StoppedLaunch& /*launch*/, const findings::Finding& /*reason*/) {}
@@ -264,9 +275,12 @@ class StoppedLaunch {
     /// Why the thread that stopped last has stopped; empty: because it came to a statement, or ended.
     [[nodiscard]] const std::vector<WatchHit>& watch_hits() const { return watches_.last(); }
     [[nodiscard]] const Watches& watches() const { return watches_; }
-    /// Whether the thread that stopped last stands behind an access, and not where a statement begins.
+    /// What the thread that stopped last has stopped for, if that is a warning.
+    [[nodiscard]] std::optional<findings::Finding> warning() const;
+    /// Whether the thread that stopped last stands behind an access or in front of what it is warned of, and
+    /// not where a statement begins.
     [[nodiscard]] bool is_inside_statement() const {
-        return !watch_hits().empty() && watch_hits().front().kind <= WatchHit::Kind::write;
+        return warning_ || !watch_hits().empty() && watch_hits().front().kind <= WatchHit::Kind::write;
     }
     /// What kind of memory of the thread's the bytes are; nothing where it may not read all of them.
     [[nodiscard]] std::optional<WatchedSpace> space_of(ThreadRef thread, std::uint64_t address,
@@ -410,6 +424,9 @@ class StoppedLaunch {
     /// On simulated stacks: the thread has accessed memory in or near what is watched. Is it to stop?
     [[nodiscard]] bool touched(const jit::BlockContext& block, std::uint32_t thread, const WatchHit& access,
                                std::uint32_t flags) noexcept;
+    /// The same for a warning, which has been counted.
+    [[nodiscard]] bool warned(const jit::BlockContext& block, std::uint32_t thread, std::uint32_t site,
+                              const CountedWarning& warning) noexcept;
     void frame_left(const jit::FrameRecord* record) noexcept { watches_.frame_left(record); }
     /// On a simulated stack: a function of the thread returns the value.
     void returns(const jit::ThreadStop& here, const jit::BlockContext& block, std::uint32_t thread,
@@ -428,6 +445,8 @@ class StoppedLaunch {
     void tell_fault(Worker& worker, BlockRun& block, std::uint32_t thread, const findings::Finding& finding);
     /// The same for one that ended by itself.
     void tell_end(Worker& worker, BlockRun& block, std::uint32_t thread);
+    /// Threads of the block have done what is reported and ends nobody.
+    void tell_report(Worker& worker, BlockRun& block, const findings::Finding& finding);
     /// Threads of the block are left and cannot go on.
     void tell_early_end(Worker& worker, BlockRun& block, const findings::Finding& reason);
     [[nodiscard]] bool handler_is_at_work() const { return worker_ != nullptr; }
@@ -483,6 +502,7 @@ class StoppedLaunch {
     [[nodiscard]] HandlerCall call_for(StopEvent event) const;
     [[nodiscard]] bool is_awaited(const jit::BlockContext& block, std::uint32_t thread,
                                   const AccessPlace& access) const noexcept;
+    void take_hits();
     void repeat_choices();
     [[nodiscard]] bool repeat_run(const Choice& choice);
     void arrive();
@@ -504,6 +524,8 @@ class StoppedLaunch {
     std::vector<std::pair<ThreadRef, findings::Finding>> faults_;  ///< of threads in the state `faulted`
     std::set<std::pair<std::string, std::uint32_t>> lines_;
     Watches watches_;
+    /// For what the thread that stopped last has stopped, and for what one is about to stop.
+    std::optional<std::pair<std::uint32_t, CountedWarning>> warning_, next_warning_;
     std::vector<std::uint64_t> words_;  ///< jit::StatementCount, then BlockContext::stop_flags
     std::span<std::uint8_t> armed_;     ///< those of stop_at() and stop_everywhere()
     std::mutex arming_;                 ///< held while they change

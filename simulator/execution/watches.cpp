@@ -175,7 +175,7 @@ bool Watches::touched(const jit::BlockContext& context, std::uint32_t thread, st
         look(region, number, access, is_write, is_read);
     });
     if (hits_.size() == before) return false;
-    context.thread_stops[thread].site = site_in(context.thread_stops[thread]);
+    is_in_statement(context.thread_stops[thread]);
     return true;
 }
 
@@ -265,6 +265,10 @@ void Watches::refresh(std::uint64_t address, std::uint64_t bytes) {
 }
 
 // Frames ---------------------------------------------------------------------------------------------------
+
+void Watches::is_in_statement(jit::ThreadStop& thread) const noexcept {
+    thread.site = site_in(thread);
+}
 
 /// Where the thread is.
 std::uint32_t Watches::site_in(const jit::ThreadStop& thread) const {

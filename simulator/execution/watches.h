@@ -147,6 +147,8 @@ class Watches {
     [[nodiscard]] bool variables_changed(jit::ThreadStop& here, const jit::BlockContext& block,
                                          std::uint32_t thread, std::uint64_t count, bool repeats) noexcept;
     void frame_left(const jit::FrameRecord* record) noexcept;
+    /// The thread stops in the middle of its statement: that is where it is.
+    void is_in_statement(jit::ThreadStop& thread) const noexcept;
     /// Whether anything of it was watched.
     bool thread_ended(ThreadRef thread, bool repeats);
     /// A thread has stopped: what was hit is last() from now on.

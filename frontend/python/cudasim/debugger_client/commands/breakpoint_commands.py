@@ -307,7 +307,8 @@ def _catch(debugger: Debugger, argument: str) -> None:
     """Stop at errors of these kinds only, or at all, or at none; without an argument, say at which.
 
     A kind is what reports and docs/findings.md call it, for example out-of-bounds-index or integer-division. At first
-    all errors stop the program, as after `catch all`.
+    all errors stop the program, as after `catch all`. Warnings stop it where their kind is named: negative-index,
+    float-division and barrier-early-exit.
     """
     setting, words = debugger.settings["break_on_errors"], argument.replace(",", " ").split()
     if words in (["all"], ["none"]):
