@@ -5,6 +5,12 @@
 
 namespace cudasim::debugger {
 
+bool BreakpointRequest::is_same(const BreakpointRequest& other) const {
+    BreakpointRequest one = *this;
+    one.counted = other.counted;
+    return one == other;
+}
+
 std::vector<Breakpoint> Breakpoints::set_lines(const std::string& file,
                                                std::vector<BreakpointRequest> requests) {
     return replace(false, normalised_path(file), std::move(requests));
@@ -31,7 +37,7 @@ std::vector<Breakpoint> Breakpoints::replace(bool functions, const std::string& 
     for (BreakpointRequest& request : requests) {
         Breakpoint breakpoint;
         const auto same =
-            std::ranges::find_if(old, [&](const Breakpoint& each) { return each.request == request; });
+            std::ranges::find_if(old, [&](const Breakpoint& each) { return each.request.is_same(request); });
         if (same != old.end()) {
             breakpoint = std::move(*same);
             old.erase(same);
@@ -40,9 +46,10 @@ std::vector<Breakpoint> Breakpoints::replace(bool functions, const std::string& 
             // begin anew.
             const auto renewed = std::ranges::find_if(old, [&](const Breakpoint& each) {
                 return request.id && each.request.id == request.id &&
-                       each.request.hits_text == request.hits_text;
+                       (request.counted || each.request.hits_text == request.hits_text);
             });
-            if (renewed != old.end()) breakpoint.hits = renewed->hits;
+            breakpoint.hits =
+                std::max(renewed != old.end() ? renewed->hits : 0, request.counted.value_or(0));
             breakpoint.id = request.id.value_or(next_id_);
             next_id_ = std::max(next_id_, breakpoint.id < 1'000'000 ? breakpoint.id + 1 : next_id_ + 1);
             breakpoint.line = request.line;

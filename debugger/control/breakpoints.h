@@ -35,7 +35,12 @@ struct BreakpointRequest {
     bool temporary = false;
     bool is_call = false;            ///< no client's: a call of `breakpoint()` in the program
     std::optional<std::int64_t> id;  ///< the client's number
+    /// Where it differs from the one before: it has had so many hits at least. Nothing: other hit conditions
+    /// begin anew.
+    std::optional<std::uint64_t> counted;
     bool operator==(const BreakpointRequest&) const = default;
+    /// Whether both ask for the same; `counted` is no part of that.
+    [[nodiscard]] bool is_same(const BreakpointRequest& other) const;
 };
 
 struct Breakpoint {

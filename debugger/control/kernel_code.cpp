@@ -13,6 +13,11 @@ std::string last_part(const std::string& path) {
     return path.substr(path.find_last_of('/') + 1);
 }
 
+/// Several statements may have one site: a `for` line's, before the first round and before the others.
+void add_site(std::optional<std::uint32_t> site, std::vector<std::uint32_t>& sites) {
+    if (site && std::ranges::find(sites, *site) == sites.end()) sites.push_back(*site);
+}
+
 }  // namespace
 
 std::string normalised_path(const std::string& path) {
@@ -57,11 +62,8 @@ void KernelCode::add(const PlaceOfStatement& statement) {
     Line& line = lines_[place.file][place.line];
     line.file = place.file;
     line.line = place.line;
-    if (statement.site) line.sites.push_back(*statement.site);
-    if (statement.is_breakpoint) {
-        std::vector<std::uint32_t>& sites = call_sites_[{place.file, place.line}];
-        if (statement.site) sites.push_back(*statement.site);
-    }
+    add_site(statement.site, line.sites);
+    if (statement.is_breakpoint) add_site(statement.site, call_sites_[{place.file, place.line}]);
     Function& function = functions_[place.file][place.function];
     if (function.name.empty()) function = {place.function, place.line, place.line, false};
     function.first = std::min(function.first, place.line);
@@ -70,7 +72,7 @@ void KernelCode::add(const PlaceOfStatement& statement) {
     if (!statement.is_entry) return;
     Line& entry = function.entry;
     if (entry.line == 0 || place.line < entry.line) entry = {place.file, place.line, {}};
-    if (statement.site && place.line == entry.line) entry.sites.push_back(*statement.site);
+    if (place.line == entry.line) add_site(statement.site, entry.sites);
 }
 
 /// All statements are known.

@@ -7,6 +7,12 @@
 
 namespace cudasim::debugger {
 
+bool WatchpointRequest::is_same(const WatchpointRequest& other) const {
+    WatchpointRequest one = *this;
+    one.counted = other.counted;
+    return one == other;
+}
+
 bool WatchTarget::is_same(const WatchTarget& other) const {
     return expression == other.expression && is_variable == other.is_variable && space == other.space &&
            ranges == other.ranges && block == other.block && frame == other.frame &&
@@ -52,7 +58,7 @@ std::vector<std::optional<Watchpoint>> Watchpoints::set(std::vector<WatchpointRe
         }
         Watchpoint watchpoint;
         const auto same =
-            std::ranges::find_if(old, [&](const Watchpoint& each) { return each.request == request; });
+            std::ranges::find_if(old, [&](const Watchpoint& each) { return each.request.is_same(request); });
         if (same != old.end()) {
             watchpoint = std::move(*same);
             old.erase(same);
@@ -60,9 +66,10 @@ std::vector<std::optional<Watchpoint>> Watchpoints::set(std::vector<WatchpointRe
             // As with breakpoints: the client says that it is the same one, and other hit counts begin anew.
             const auto renewed = std::ranges::find_if(old, [&](const Watchpoint& each) {
                 return request.id && each.request.id == request.id &&
-                       each.request.hits_text == request.hits_text;
+                       (request.counted || each.request.hits_text == request.hits_text);
             });
-            if (renewed != old.end()) watchpoint.hits = renewed->hits;
+            watchpoint.hits =
+                std::max(renewed != old.end() ? renewed->hits : 0, request.counted.value_or(0));
             watchpoint.id = request.id.value_or(next_id_);
             if (!request.id) ++next_id_;
             watchpoint.target = std::move(*targets[i]);

@@ -61,7 +61,12 @@ struct WatchpointRequest {
         false;  ///< of shared memory: that of every block in `blocks`, not the target's own only
     bool temporary = false;
     std::optional<std::int64_t> id;  ///< the client's number
+    /// Where it differs from the one before: it has had so many hits at least. Nothing: other hit conditions
+    /// begin anew.
+    std::optional<std::uint64_t> counted;
     bool operator==(const WatchpointRequest&) const = default;
+    /// Whether both ask for the same; `counted` is no part of that.
+    [[nodiscard]] bool is_same(const WatchpointRequest& other) const;
 };
 
 struct Watchpoint {

@@ -233,6 +233,18 @@ const char* reason_text(StopReason reason) {
 
 }  // namespace
 
+/// How often breakpoints and watches have been hit, ignored hits included: those that have been.
+json::Array Adapter::described_hits() const {
+    json::Array list;
+    const auto add = [&](const auto& all) {
+        for (const auto& each : all)
+            if (each.hits != 0) list.push_back(json::Object{{"id", each.id}, {"hits", json_number(each.hits)}});
+    };
+    add(session_.breakpoints.snapshot());
+    add(session_.watchpoints.snapshot());
+    return list;
+}
+
 void Adapter::launch_begins(const Control& control) {
     ++launches_that_run;
     json::Object body = launch_event(control, "begin");
@@ -252,6 +264,7 @@ void Adapter::launch_begins(const Control& control) {
 void Adapter::launch_ends(const Control& control) {
     --launches_that_run;
     json::Object body = launch_event(control, "end");
+    body["hits"] = described_hits();
     if (!control.error().empty()) body["error"] = json_text(control.error());
     event("cudasim/launch", std::move(body));
 }
@@ -270,6 +283,7 @@ void Adapter::stopped(Control& control, const StopNotice& notice) {
         more["line"] = line_for_client(place.front().line);
         more["function"] = json_text(place.front().function);
     }
+    more["hits"] = described_hits();
     if (!notice.notes.empty()) {
         json::Array notes;
         for (const std::string& note : notice.notes) notes.push_back(json_text(note));

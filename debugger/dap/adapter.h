@@ -146,6 +146,7 @@ class Adapter final : public Audience {
     json::Object described(const Breakpoint& breakpoint);
     json::Array described(const std::vector<WatchReport>& watches);
     static json::Object described(const execution::ThreadWait& wait);
+    [[nodiscard]] json::Array described_hits() const;
     json::Array described_writes(const Control& control, const std::vector<WatchReport>& writes);
     static std::string line_about(const WatchReport& report);
     json::Value described(const std::vector<Breakpoint>& breakpoints, std::vector<std::string> errors);

@@ -50,6 +50,7 @@ Request common_request(const Arguments& arguments) {
     request.blocks = index_set(more, "blocks");
     request.temporary = more.flag("temporary");
     request.id = more.number_if_there("id");
+    if (more.find("hits") != nullptr) request.counted = more.count_or("hits", 0);
     return request;
 }
 

@@ -255,6 +255,7 @@ class FakeServer:
         self.extra_events = []
         own = {"kernel": "invert", "block": [self._focus // 32, 0, 0], "thread": [self._focus % 32, 0, 0], "file": self.path,
                "line": line, "function": function, "launch": 1, "grid": GRID, "blockDim": BLOCK, "notes": list(notes)}  # fmt: skip
+        own["hits"] = [{"id": number, "hits": count} for number, count in self._hits.items()]
         if watches:
             own["watches"] = list(watches)
         body = {"reason": reason, "threadId": 1, "allThreadsStopped": True, "cudasim": own}

@@ -139,8 +139,8 @@ def test_changes_are_sent(stopped):
         {
             "line": 12,
             "condition": "i == 3",
-            "hitCondition": ">= 5",
-            "cudasim": {"id": 1, "threads": "10", "blocks": "0"},
+            "hitCondition": ">= 6",
+            "cudasim": {"id": 1, "hits": 1, "threads": "10", "blocks": "0"},
         }
     ]
     assert stopped.ask("condition 1") == "Breakpoint 1 now unconditional.\n"
@@ -160,8 +160,11 @@ def test_ignoring_passes_a_breakpoint(client):
     client.ask("break 12")
     assert client.ask("ignore 1 5") == "Will ignore the next 5 crossings of breakpoint 1.\n"
     assert "thread(5,0,0)" in client.ask("run")
+    assert "already hit 6 times\n" in client.ask("info breakpoints")
+    # They are used up, also for the next run.
     client.ask("kill", "run")
-    assert client.ask("continue 1") and "thread(6,0,0)" in client.debugger.prompt
+    assert client.ask("continue 1") and "thread(1,0,0)" in client.debugger.prompt
+    assert "ignore" not in client.ask("info breakpoints")
 
 
 def test_commands_of_a_breakpoint_run_when_it_stops(client):

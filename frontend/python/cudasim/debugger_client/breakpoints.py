@@ -48,8 +48,8 @@ class Breakpoint:
     access: str = WRITE
     data_id: str = ""
     condition: str = ""
-    ignore: int = 0
-    hits: int = 0
+    hits: int = 0  # in this run of the program, those that were ignored included
+    passes: int = 0  # it stops the program from the hit after this one on
     threads: str = ""
     blocks: str = ""
     temporary: bool = False
@@ -70,6 +70,15 @@ class Breakpoint:
         if self.expression:
             return _KINDS[self.access]
         return "breakpoint" if self.message is None else "dprintf"
+
+    @property
+    def ignore(self) -> int:
+        """How many crossings are still to be passed."""
+        return max(self.passes - self.hits, 0)
+
+    @ignore.setter
+    def ignore(self, count: int) -> None:
+        self.passes = self.hits + count if count else 0
 
     @property
     def is_refused(self) -> bool:
@@ -114,11 +123,13 @@ class Breakpoint:
                 result["condition"] = meaning_of(self.condition)
             except CommandError:  # the program refuses it, and says why
                 result["condition"] = self.condition
-        if self.ignore:
-            result["hitCondition"] = f">= {self.ignore + 1}"
+        if self.passes:
+            result["hitCondition"] = f">= {self.passes + 1}"
         if self.message is not None:
             result["logMessage"] = self.message
         own: dict[str, Any] = {"id": self.number}
+        if self.hits:
+            own["hits"] = self.hits
         if self.threads:
             own["threads"] = self.threads
         if self.blocks:
@@ -178,6 +189,13 @@ class Breakpoints:
                 one.verified = True
                 self._calls[int(call["id"])] = one
 
+    def take_hits(self, hits: list[dict[str, Any]]) -> None:
+        """Takes what the program says of hits, at a stop and at the end of a launch."""
+        for each in hits:
+            one = self.get(int(each["id"]))
+            if one is not None:
+                one.hits = int(each["hits"])
+
     def all(self) -> list[Breakpoint]:
         """The user's and those of commands."""
         return list(self._all.values())
@@ -208,7 +226,8 @@ class Breakpoints:
         self._sent.clear()
         self._calls.clear()
         for one in self._all.values():
-            one.verified, one.actual_line, one.problem, one.hits = False, 0, "", 0
+            one.verified, one.actual_line, one.problem = False, 0, ""
+            one.passes, one.hits = one.ignore, 0
 
     def send_all(self, request: Request) -> None:
         """Sends everything to a program that has just started."""

@@ -376,8 +376,7 @@ class Debugger:
             self.breakpoints.remove([one.number for one in self.internal_breakpoints() if one.temporary])
             return
         hit = [one for one in map(self.breakpoints.get, outcome.hit_ids) if one is not None]
-        for one in hit:
-            one.hits += 1
+        self.breakpoints.take_hits(outcome.hits)
         commands = [line for one in hit for line in one.commands]
         silent = commands[:1] == ["silent"]
         self._stop_commands = [line for line in commands if line != "silent"]

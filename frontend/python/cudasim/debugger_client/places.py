@@ -104,6 +104,8 @@ class Stop:
     text: str = ""
     notes: list[str] = dataclasses.field(default_factory=list)
     watches: list[Watched] = dataclasses.field(default_factory=list)
+    #: How often breakpoints have been hit: elements {id, hits}.
+    hits: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     #: Answers of `cudasim/writes`: elements of the event's `writes`, and how many there were in all.
     writes: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     writes_in_all: int = 0
@@ -124,6 +126,7 @@ class Stop:
             text=str(body.get("text") or ""),
             notes=[str(note) for note in own.get("notes") or []],
             watches=[Watched.from_body(one) for one in own.get("watches") or []],
+            hits=list(own.get("hits") or []),
             writes=list(own.get("writes") or []),
             writes_in_all=int(own.get("writesInAll") or 0),
             returned=dict(own.get("returned") or {}),

@@ -159,6 +159,7 @@ def tell_event(debugger: Debugger, name: str, body: dict[str, Any]) -> None:
             write(f"Breakpoint {changed.number} at {changed.place}: {changed.problem}")
     if name == "cudasim/launch":
         debugger.breakpoints.take_calls(body)
+        debugger.breakpoints.take_hits(body.get("hits") or [])
     if name == "cudasim/launch" and debugger.settings["cuda kernel_events"].value not in ("off", "none"):
         launch, kernel = body.get("launch", "?"), body.get("kernel", "?")
         if body.get("event") == "begin":

@@ -73,7 +73,7 @@ def _details(one: Breakpoint) -> list[str]:
         details.append(f"stop only if {one.condition}")
     if one.hits:
         details.append(f"breakpoint already hit {one.hits} time{'s' if one.hits > 1 else ''}")
-    elif one.ignore:
+    if one.ignore:
         details.append(f"ignore next {one.ignore} hits")
     if one.message is not None:
         details.append(f'dprintf "{one.message}"')
