@@ -48,8 +48,7 @@ std::vector<Breakpoint> Breakpoints::replace(bool functions, const std::string& 
                 return request.id && each.request.id == request.id &&
                        (request.counted || each.request.hits_text == request.hits_text);
             });
-            breakpoint.hits =
-                std::max(renewed != old.end() ? renewed->hits : 0, request.counted.value_or(0));
+            breakpoint.hits = std::max(renewed != old.end() ? renewed->hits : 0, request.counted.value_or(0));
             breakpoint.id = request.id.value_or(next_id_);
             next_id_ = std::max(next_id_, breakpoint.id < 1'000'000 ? breakpoint.id + 1 : next_id_ + 1);
             breakpoint.line = request.line;

@@ -21,6 +21,7 @@ using namespace std::chrono_literals;
 /// So long a thread that gives up its turn again and again goes on alone: it may compute for long. Then
 /// others run, or where they may not, the user is told.
 constexpr std::chrono::steady_clock::duration spin_patience = 200ms, locked_patience = 1s;
+constexpr std::uint32_t no_line = ~std::uint32_t{0};
 /// How often the host is served meanwhile.
 constexpr std::chrono::steady_clock::duration poll_interval = 50ms;
 
@@ -121,21 +122,31 @@ Control::Outcome Control::advance(Movement& movement, StopNotice& notice) {
 }
 
 /// Threads of the unit that are no further than the moving thread: those on its line, those that wait, and
-/// those that have not started.
+/// those that have not started. Of the grid: those in blocks that have begun.
 std::vector<Movement> Control::companions(const Movement& movement) const {
-    std::vector<Movement> found;
-    const std::vector<execution::ThreadPlace> places = launch_->places(movement.thread.block);
     const std::uint32_t moving = movement.thread.thread;
-    if (moving >= places.size()) return found;
-    const KernelCode::Line* line = code_->line_of(places[moving].site);
-    for (std::uint32_t thread = 0; thread < places.size(); ++thread) {
-        const ThreadState state = places[thread].state;
-        if (thread == moving || state >= ThreadState::faulted) continue;
-        if (movement.unit == StepUnit::warp && thread / jit::warp_size != moving / jit::warp_size) continue;
-        if (state == ThreadState::stopped && code_->line_of(places[thread].site) != line) continue;
-        found.push_back(movement);
-        found.back().thread.thread = thread;
-    }
+    const auto is_of_unit = [&](std::uint32_t thread) {
+        return movement.unit != StepUnit::warp || thread / jit::warp_size == moving / jit::warp_size;
+    };
+    const std::vector<execution::ThreadPlace> own = launch_->places(movement.thread.block);
+    if (moving >= own.size()) return {};
+    const KernelCode::Line* line = code_->line_of(own[moving].site);
+    std::vector<Movement> found;
+    const auto add = [&](std::uint64_t block) {
+        const std::vector<execution::ThreadPlace> places = launch_->places(block);
+        for (std::uint32_t thread = 0; thread < places.size(); ++thread) {
+            const ThreadState state = places[thread].state;
+            const ThreadRef each{block, thread};
+            if (each == movement.thread || state >= ThreadState::faulted || !is_of_unit(thread)) continue;
+            if (state == ThreadState::stopped && code_->line_of(places[thread].site) != line) continue;
+            found.push_back(movement);
+            found.back().thread = each;
+        }
+    };
+    add(movement.thread.block);
+    if (movement.unit != StepUnit::grid) return found;
+    for (const std::uint64_t block : launch_->blocks())
+        if (block != movement.thread.block) add(block);
     return found;
 }
 
@@ -217,8 +228,6 @@ Control::Outcome Control::let_block_help(Movement& movement, StopNotice& notice)
 /// The others of the unit come to where the focus comes to.
 Control::Outcome Control::perform(Movement& movement, StopNotice& notice) {
     if (movement.unit == StepUnit::thread) return let_block_help(movement, notice);
-    // Everything goes on in the policy's order until the focus has made its step.
-    if (movement.unit == StepUnit::grid) return Outcome::waits;
     std::vector<Movement> others = companions(movement);
     Outcome outcome = advance(movement, notice);
     bool moved = false;
@@ -233,11 +242,11 @@ Control::Outcome Control::perform(Movement& movement, StopNotice& notice) {
     }
     const bool is_step = !stops_everything(notice.reason);
     const findings::CallChain place = launch_->location(movement.thread);
-    if (outcome != Outcome::stopped || !is_step || place.empty()) return outcome;
+    if (outcome != Outcome::stopped || !is_step) return outcome;
     for (Movement& each : others) {
         each.kind = MovementKind::until;
-        each.file = place.front().file;
-        each.line = place.front().line;
+        each.file = place.empty() ? "" : place.front().file;
+        each.line = place.empty() ? no_line : place.front().line;  // where the focus has ended: to their ends
         each.depth = 1;
     }
     const ThreadRef focus = focus_;

@@ -68,8 +68,7 @@ std::vector<std::optional<Watchpoint>> Watchpoints::set(std::vector<WatchpointRe
                 return request.id && each.request.id == request.id &&
                        (request.counted || each.request.hits_text == request.hits_text);
             });
-            watchpoint.hits =
-                std::max(renewed != old.end() ? renewed->hits : 0, request.counted.value_or(0));
+            watchpoint.hits = std::max(renewed != old.end() ? renewed->hits : 0, request.counted.value_or(0));
             watchpoint.id = request.id.value_or(next_id_);
             if (!request.id) ++next_id_;
             watchpoint.target = std::move(*targets[i]);

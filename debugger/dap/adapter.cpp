@@ -238,7 +238,8 @@ json::Array Adapter::described_hits() const {
     json::Array list;
     const auto add = [&](const auto& all) {
         for (const auto& each : all)
-            if (each.hits != 0) list.push_back(json::Object{{"id", each.id}, {"hits", json_number(each.hits)}});
+            if (each.hits != 0)
+                list.push_back(json::Object{{"id", each.id}, {"hits", json_number(each.hits)}});
     };
     add(session_.breakpoints.snapshot());
     add(session_.watchpoints.snapshot());

@@ -274,19 +274,46 @@ std::optional<std::uint64_t> address_from(std::string_view text) {
     return address;
 }
 
+/// Of the one that the text begins with; all ones: there is none.
+std::size_t closing_parenthesis(std::string_view text) {
+    std::size_t depth = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        depth += text[i] == '(' ? 1 : 0;
+        if (text[i] == ')' && --depth == 0) return i;
+    }
+    return std::string_view::npos;
+}
+
+/// "*&x[2]" and "*(&x[2])" are x[2], and "*((float32 *) 0x10)" is "*(float32 *) 0x10".
+std::string simplified(const std::string& text) {
+    std::string_view rest = stripped(text);
+    if (!rest.starts_with('*')) return std::string(rest);
+    rest = stripped(rest.substr(1));
+    while (rest.starts_with('(') && closing_parenthesis(rest) == rest.size() - 1)
+        rest = stripped(rest.substr(1, rest.size() - 2));
+    if (rest.starts_with('&')) return simplified(std::string(rest.substr(1)));
+    return "*" + std::string(rest);
+}
+
 /// Of "*0x10 : 8" and "*(float32 *) 0x10".
 Found at_address(const std::string& text, std::uint64_t bytes) {
     std::string_view rest = stripped(std::string_view(text).substr(1));
     TypePtr type;
-    if (rest.starts_with('(')) {
+    while (rest.starts_with('(')) {  // of several the first says the type
         const std::size_t close = rest.find(')');
+        if (closing_parenthesis(rest) == rest.size() - 1) {
+            rest = stripped(rest.substr(1, rest.size() - 2));
+            continue;
+        }
         std::string_view name = stripped(rest.substr(1, close == rest.npos ? close : close - 1));
         if (close == rest.npos || !name.ends_with('*'))
             throw RequestError("write *(TYPE *) ADDRESS, as in *(float32 *) 0x20000000000");
         name.remove_suffix(1);
-        type = type_named(std::string(stripped(name)));
-        rest.remove_prefix(close + 1);
-    } else if (const std::size_t colon = rest.find(':'); colon != rest.npos) {
+        if (!type) type = type_named(std::string(stripped(name)));
+        rest = stripped(rest.substr(close + 1));
+    }
+    if (const std::size_t colon = rest.find(':'); colon != rest.npos) {
+        type = {};
         bytes = address_from(rest.substr(colon + 1)).value_or(0);
         if (bytes == 0 || bytes > execution::Watches::most_bytes)
             throw RequestError("'" + std::string(stripped(rest.substr(colon + 1))) +
@@ -434,7 +461,7 @@ Value WatchTargets::value(const Place& place, const std::string& text) {
 }
 
 WatchTarget WatchTargets::find(const Place& place, const std::string& text, std::uint64_t bytes) {
-    const std::string expression(stripped(text));
+    const std::string expression = simplified(text);
     const bool is_address = expression.starts_with('*');
     auto found =
         std::make_shared<Found>(is_address ? at_address(expression, bytes) : place_of(place, expression));

@@ -135,6 +135,26 @@ def test_conditions_and_counts(folder):
     assert "$1 = 40" in shown
 
 
+def test_the_script_is_read_again_for_the_next_run(folder):
+    (folder / "edit.py").write_text(
+        "text = open('spread.py').read()\nopen('spread.py', 'w').write(text.replace('    i =', '    # new\\n    i ='))\n"
+    )
+    commands = (
+        "break spread",
+        "run",
+        "list 14,14",
+        f"shell {sys.executable} edit.py",
+        "list 14,14",
+        "run",
+        "list 14,14",
+    )
+    shown = shows(folder, *commands)
+    listed = [line for line in shown if line.startswith("14\t")]
+    # At the stop, twice in the list, and in the list of the next run, which stops a line further down.
+    assert listed == ["14\t    i = cuda.grid(1)"] * 3 + ["14\t    # new"]
+    assert "15\t    i = cuda.grid(1)" in shown
+
+
 def test_ignored_crossings_are_counted(folder):
     """As gdb's users find out how often a line is passed before an error."""
     shown = shows(folder, "break 14", "ignore 1 10000", "run", "info breakpoints", "run", "info breakpoints")

@@ -222,6 +222,9 @@ def test_data_ids_survive_being_set_again_and_later_launches(program):
         ("*12x : 4", "is no address"),
         ("*(quux *) 0x10", "is no type"),
         ("*0x10 : 0", "is no number of bytes"),
+        ("*((", "write *(TYPE *) ADDRESS"),
+        ("*()", "is no address"),
+        ("*&nothing", "there is no variable 'nothing' here"),
         ("", "is no place"),
         ("s[", "is no place"),
     ],
@@ -229,6 +232,26 @@ def test_data_ids_survive_being_set_again_and_later_launches(program):
 def test_what_cannot_be_watched_is_said(program, name, why):
     answer = info(program, name)
     assert answer["dataId"] is None and why in answer["description"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "*&y[2]",
+        "*(&y[2])",
+        "*{} : 4",
+        "*(int32 *) {}",
+        "*((int32 *) {})",
+        "*(int32 *) (float32 *) {}",
+        "*((float32 *) {}) : 4",
+    ],
+)
+def test_addresses_are_written_as_in_c(program, name):
+    frame = program.frames()[0]["id"]
+    address = program.ask("evaluate", expression="&y[2]", frameId=frame)["result"].split()[-1]
+    watch(program, name.format(address))
+    report = hit(program, "read", 2)
+    assert (report["old"], report["new"]) == ("0", str(2 * 253 + 3 * 2))
 
 
 def test_an_array_that_is_not_assigned_yet_cannot_be_watched(program):

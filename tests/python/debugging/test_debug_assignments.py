@@ -108,6 +108,42 @@ def test_tuples_are_assigned_as_a_whole(stopped):
     assert stopped.outputs()[1:4] == [25.5, 50.5, -1.0]
 
 
+def test_tuples_whose_last_element_is_small_are_assigned(tmp_path):
+    """Their size in an array is not what debug information says."""
+    code = """
+        import collections
+
+        import numpy as np
+        from numba import cuda
+
+        Flagged = collections.namedtuple("Flagged", "x y flag")
+
+        @cuda.jit
+        def kernel(out, argument):
+            i = cuda.grid(1)
+            t = (i, 1.5, np.int32(3))
+            flagged = Flagged(i, 2.0, True)
+            out[0] = argument[0] + argument[2]  # use
+            out[1] = t[0] + t[1] + t[2]
+            out[2] = flagged.x + flagged.y
+            if flagged.flag:
+                out[3] = 1
+
+        out = np.zeros(4)
+        kernel[1, 1](out, (1, 2.5, np.int32(7)))
+        print(out.tolist())
+    """
+    with debugging(tmp_path, code) as client:
+        client.break_at("use")
+        client.run()
+        client.wait("use")
+        stopped = Stopped(client)
+        assert stopped.set("argument", "(10, 0.5, 20)") == "(10, 0.5, 20)"
+        assert stopped.set("t", "(5, 0.25, 1)") == "(5, 0.25, 1)"
+        assert stopped.set("flagged", "(2, 8.0, False)") == "(x=2, y=8.0, flag=False)"
+        assert client.go_to_end() == "[30.0, 6.25, 10.0, 0.0]\n"
+
+
 def test_parts_of_tuples_are_assigned(stopped):
     assert stopped.set("t[1]", "100") == "100.0"
     assert stopped.set("t[i - 2]", "i * 10") == "20"  # evaluated by Python, which cannot change tuples

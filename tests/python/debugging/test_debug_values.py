@@ -259,7 +259,7 @@ def test_an_expression_is_evaluated_in_every_lane(tmp_path):
         assert [(each["threads"], "error" in each) for each in lanes] == [("0..68", False), ("69", True)]
 
 
-@pytest.mark.parametrize(("unit", "last"), [("warp", 31), ("block", 69)])
+@pytest.mark.parametrize(("unit", "last"), [("warp", 31), ("block", 69), ("grid", 69)])
 def test_a_unit_comes_where_its_thread_comes(tmp_path, unit, last):
     with debugging(tmp_path, LANES) as client:
         client.break_at("part", cudasim={"threads": "5"})
@@ -274,6 +274,41 @@ def test_a_unit_comes_where_its_thread_comes(tmp_path, unit, last):
         assert here == [(f"5..{last}", last - 4)]
         client.go("cudasim/until", reason="step", line=client.line("wait"))
         client.go("next", "last", "step", cudasim={"unit": unit})
+        assert client.go_to_end() == " ".join(str(71 if i == 13 else i // 8) for i in range(70)) + "\n"
+
+
+def test_a_step_of_the_grid_moves_all_blocks_on_the_device(tmp_path):
+    code = LANES.replace("[1, 70]", "[2, 70]").replace("zeros(70", "zeros(140")
+    code = code.replace("# wait", "# wait\n        cuda.cg.this_grid().sync()").replace(
+        "cuda.threadIdx.x", "cuda.grid(1)"
+    )
+    with debugging(tmp_path, code) as client:
+        client.break_at("part", cudasim={"threads": "5", "blocks": "1"})
+        client.run()
+        client.wait("part")
+        client.break_at()
+        client.go("next", reason="step", cudasim={"unit": "grid"})
+        groups = client.ask("cudasim/groups")["groups"]
+        # Block 0 waits for the grid already; of block 1 those have moved that had not gone on before.
+        assert [each["count"] for each in groups if each.get("line") == client.line("part") + 1] == [65]
+        client.go("next", reason="step", cudasim={"unit": "grid"})
+        assert client.go_to_end() == " ".join(str(71 if i == 13 else i // 8) for i in range(140)) + "\n"
+
+
+@pytest.mark.parametrize(("unit", "ended"), [("thread", 1), ("warp", 32), ("block", 70)])
+def test_a_unit_ends_with_its_thread(tmp_path, unit, ended):
+    code = LANES.replace("cuda.syncthreads()", "part += 0")
+    with debugging(tmp_path, code) as client:
+        client.break_at("part", cudasim={"threads": "0"})
+        client.run()
+        client.wait("part")
+        client.break_at()
+        for _ in range(2):
+            client.go("next", reason="step", cudasim={"unit": unit})
+        client.go("next", "last", "step", cudasim={"unit": unit})
+        client.go("next", reason="step", cudasim={"unit": unit})
+        groups = client.ask("cudasim/groups")["groups"]
+        assert sum(each["count"] for each in groups if each["state"] == "over") == ended
         assert client.go_to_end() == " ".join(str(71 if i == 13 else i // 8) for i in range(70)) + "\n"
 
 

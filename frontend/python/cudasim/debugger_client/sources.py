@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 
 class Sources:
-    """Texts by path; they are kept until the next launch."""
+    """Texts by path; they are kept until the next launch, or the next run of the program."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._kept: dict[tuple[str, int], list[str]] = {}
-        self._launch = -1
+        self._known_in: tuple[object, int] | None = None
 
     def lines(self, path: str, reference: int = 0) -> list[str]:
         """All lines, without their ends; empty where there is no such text."""
         focus = self._session.focus
-        launch = focus.launch if focus else 0
-        if launch != self._launch:
+        present = (self._session.program, focus.launch if focus else 0)
+        if present != self._known_in:
             self._kept.clear()
-            self._launch = launch
+            self._known_in = present
         key = (path, reference)
         if key not in self._kept:
             text = self._compiled(path, reference)

@@ -198,6 +198,8 @@ def _write_back(launch, thread, frame, variable, value, value_before, contents_b
                 raise ValueError(f"the thread may not write to {name}")
     elif value is not value_before:
         data = _encoded(json.loads(variable["type"]), value, name)
+        # Debug information leaves out what follows a tuple's last element up to the next one in an array.
+        data = data.ljust(len(variable["value"] or b""), b"\0")
         if not launch.set_variable(thread, frame, name, data):
             raise ValueError(f"{name} cannot be set here")
 

@@ -13,8 +13,13 @@ from cudasim.debugger_client.locations import current_place, location_of, script
 from cudasim.debugger_client.places import coordinates, short_path
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from cudasim.debugger_client.breakpoints import Breakpoint
     from cudasim.debugger_client.debugger import Debugger
+
+#: In front of a function's first statement: decorators and the lines of `def`.
+_MOST_LINES_OF_A_HEAD = 20
 
 INFO = Table("info ")
 
@@ -178,12 +183,15 @@ def _line(debugger: Debugger, argument: str) -> None:
         line = found
     known = ""
     if debugger.session.focus is not None:
-        places = (
-            debugger.session.request("breakpointLocations", {"source": {"path": path}, "line": line}).get(
-                "breakpoints"
-            )
-            or []
-        )
+
+        def places_from(first: int, last: int) -> list[dict[str, Any]]:
+            lines = {"source": {"path": path}, "line": first, "endLine": last}
+            return debugger.session.request("breakpointLocations", lines).get("breakpoints") or []
+
+        places = places_from(line, line)
+        if location.function and not places:  # as a breakpoint: the function's first statement
+            places = places_from(line, line + _MOST_LINES_OF_A_HEAD)
+            line = min((int(one["line"]) for one in places), default=line)
         known = " has code" if any(one.get("line") == line for one in places) else " has no code of a kernel"
     debugger.console.write(
         f'Line {line} of "{short_path(path)}"{known or " is known when a kernel is stopped"}.'
