@@ -299,6 +299,14 @@ std::string simplified(const std::string& text) {
 Found at_address(const std::string& text, std::uint64_t bytes) {
     std::string_view rest = stripped(std::string_view(text).substr(1));
     TypePtr type;
+    const std::size_t colon = rest.rfind(':');
+    if (colon != rest.npos) {
+        bytes = address_from(rest.substr(colon + 1)).value_or(0);
+        if (bytes == 0 || bytes > execution::Watches::most_bytes)
+            throw RequestError("'" + std::string(stripped(rest.substr(colon + 1))) +
+                               "' is no number of bytes");
+        rest = stripped(rest.substr(0, colon));
+    }
     while (rest.starts_with('(')) {  // of several the first says the type
         const std::size_t close = rest.find(')');
         if (closing_parenthesis(rest) == rest.size() - 1) {
@@ -312,18 +320,10 @@ Found at_address(const std::string& text, std::uint64_t bytes) {
         if (!type) type = type_named(std::string(stripped(name)));
         rest = stripped(rest.substr(close + 1));
     }
-    if (const std::size_t colon = rest.find(':'); colon != rest.npos) {
-        type = {};
-        bytes = address_from(rest.substr(colon + 1)).value_or(0);
-        if (bytes == 0 || bytes > execution::Watches::most_bytes)
-            throw RequestError("'" + std::string(stripped(rest.substr(colon + 1))) +
-                               "' is no number of bytes");
-        rest = rest.substr(0, colon);
-    }
     const auto address = address_from(rest);
     if (!address) throw RequestError("'" + std::string(stripped(rest)) + "' is no address");
     Found found;
-    found.value.type = type ? type : type_of_bytes(bytes == 0 ? 4 : bytes);
+    found.value.type = type && colon == text.npos ? type : type_of_bytes(bytes == 0 ? 4 : bytes);
     found.value.address = *address;
     return found;
 }
