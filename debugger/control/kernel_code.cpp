@@ -89,6 +89,13 @@ void KernelCode::find_calls() {
     for (const auto& [file, lines] : lines_) files_[normalised_path(file)] = file;
 }
 
+std::string KernelCode::file_of_kernel() const {
+    for (const auto& [file, functions] : functions_)
+        for (const auto& [name, function] : functions)
+            if (function.is_kernel) return file;
+    return {};
+}
+
 std::optional<std::string> KernelCode::file(const std::string& path) const {
     if (lines_.contains(path)) return path;
     if (const auto found = files_.find(normalised_path(path)); found != files_.end()) return found->second;

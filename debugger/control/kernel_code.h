@@ -35,6 +35,8 @@ class KernelCode {
     KernelCode(const std::string& kernel, const jit::SourceStatements& source);
 
     /// The kernel's function.
+    /// The file that the kernel's own statements are in; empty: it has none.
+    [[nodiscard]] std::string file_of_kernel() const;
     [[nodiscard]] const std::string& name() const { return name_; }
     /// The line itself if it has statements, else the next one of the same function that has. A line up to
     /// two lines in front of a function's first statement (its `def`, a decorator) belongs to the function.

@@ -111,12 +111,23 @@ void Adapter::respond(const Request& request, json::Value body) {
     send(std::move(message));
 }
 
+/// Names in braces of a `format` would stand for values.
+static std::string without_braces(std::string text) {
+    std::ranges::replace(text, '{', '(');
+    std::ranges::replace(text, '}', ')');
+    return text;
+}
+
 void Adapter::fail(const Request& request, const std::string& message) {
-    send(json::Object{{"type", "response"},
-                      {"request_seq", request.sequence},
-                      {"success", false},
-                      {"command", json_text(request.command)},
-                      {"message", json_text(message)}});
+    send(json::Object{
+        {"type", "response"},
+        {"request_seq", request.sequence},
+        {"success", false},
+        {"command", json_text(request.command)},
+        {"message", json_text(message)},
+        {"body", json::Object{{"error", json::Object{{"id", 1},
+                                                     {"format", json_text(without_braces(message))},
+                                                     {"showUser", true}}}}}});
 }
 
 void Adapter::complain(const std::string& text) {
@@ -188,7 +199,11 @@ void Adapter::receive(const std::string& message) {
     });
     if (taken) return;
     end_queued(request.sequence);
-    if (request.command == "threads") return respond(request, json::Object{{"threads", json::Array{}}});
+    if (request.command == "threads")  // an editor's pause needs one
+        return respond(request, json::Object{{"threads", json::Array{json::Object{
+                                                             {"id", ThreadIds::focus},
+                                                             {"name", "kernels"},
+                                                         }}}});
     fail(request, "no kernel is stopped");
 }
 
@@ -338,6 +353,8 @@ void Adapter::program_output(const std::string& text) {
 // Requests that need no stopped launch ---------------------------------------------------------------------
 
 json::Value Adapter::initialize(const Arguments& arguments) {
+    if (const std::string format = arguments.text_or("pathFormat", "path"); format != "path")
+        throw RequestError("unsupported: paths are given as the system writes them, not as '" + format + "'");
     first_line_.store(arguments.flag("linesStartAt1", true) ? 1 : 0);
     first_column_.store(arguments.flag("columnsStartAt1", true) ? 1 : 0);
     return json::Object{{"supportsConfigurationDoneRequest", true},

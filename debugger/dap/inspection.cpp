@@ -116,7 +116,7 @@ json::Value Inspection::stack(Control& control, ThreadRef thread, const Argument
         json::Object described{{"id", id},
                                {"name", json_text(place.function.empty() ? "?" : place.function)},
                                {"line", static_cast<std::int64_t>(place.line) - 1 + first_line},
-                               {"column", std::max<std::int64_t>(place.column, 1)},
+                               {"column", std::max<std::int64_t>(place.column, 1) - 1 + first_column},
                                {"source", source(control.session(), place.file)}};
         if (frame.is_host) described["presentationHint"] = "subtle";
         list.push_back(std::move(described));
@@ -276,8 +276,9 @@ json::Value Inspection::variables(Control& control, const Arguments& arguments) 
         for (std::uint64_t i = start; i < nodes.size() && i - start < count; ++i)
             show(nodes[i].variable, nodes[i]);
     } else {
-        const bool indexed = element_count(whole.value) != 0;
-        if (filter.empty() || (filter == "indexed") == indexed) {
+        const std::uint64_t elements = element_count(whole.value);
+        if (filter.empty() || (filter == "indexed") == (elements != 0)) {
+            const bool is_whole = count == 0;
             if (count == 0) count = filter.empty() && start == 0 ? first_page : ~std::uint64_t{0} - start;
             count = std::min(count, std::uint64_t{1} << 20);
             for (Part& part : parts_of(whole.value, start, count, memory)) {
@@ -289,6 +290,13 @@ json::Value Inspection::variables(Control& control, const Arguments& arguments) 
                 show(part.name, {Scope::none, whole.frame, whole.variable, std::move(expression),
                                  std::move(part.value)});
             }
+            // Of a client that has asked for all.
+            if (const std::uint64_t end = start + list.size(); is_whole && end < elements)
+                list.push_back(json::Object{
+                    {"name", "..."},
+                    {"value", std::to_string(elements - end) + " more: ask for them by start and count"},
+                    {"variablesReference", 0},
+                    {"presentationHint", json::Object{{"kind", "virtual"}}}});
         }
     }
     return json::Object{{"variables", std::move(list)}};

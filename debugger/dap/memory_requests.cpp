@@ -29,6 +29,18 @@ std::string hexadecimal(std::uint64_t address) {
     return "0x" + llvm::utohexstr(address, true);
 }
 
+/// The longest part from the beginning of which a property holds: it holds of what is shorter, too.
+template <typename Holds>
+std::uint64_t longest(std::uint64_t count, Holds&& holds) {
+    if (count == 0 || holds(count)) return count;
+    std::uint64_t low = 0, high = count;
+    while (high - low > 1) {
+        const std::uint64_t middle = low + (high - low) / 2;
+        (holds(middle) ? low : high) = middle;
+    }
+    return low;
+}
+
 }  // namespace
 
 /// What cannot be read at the end is left out and counted.
@@ -36,21 +48,12 @@ json::Value Inspection::read_memory(Control& control, const Arguments& arguments
     const std::uint64_t address = address_of(arguments), count = arguments.count_or("count", 0);
     if (count > most_bytes)
         throw RequestError("at most " + std::to_string(most_bytes) + " bytes are read at a time");
-    const auto readable = [&](std::vector<std::byte>& bytes) {
-        return bytes.empty() || control.launch().read(control.focus(), address, bytes);
+    const execution::StoppedLaunch& launch = control.launch();
+    const auto readable = [&](std::uint64_t size) {
+        return launch.accessible(control.focus(), address, size, false);
     };
-    std::vector<std::byte> bytes(count);
-    if (!readable(bytes)) {
-        // The longest part from the beginning that can be read.
-        std::uint64_t low = 0, high = count;
-        while (high - low > 1) {
-            const std::uint64_t middle = low + (high - low) / 2;
-            bytes.resize(middle);
-            (readable(bytes) ? low : high) = middle;
-        }
-        bytes.resize(low);
-        (void)readable(bytes);
-    }
+    std::vector<std::byte> bytes(longest(count, readable));
+    if (!bytes.empty() && !launch.read(control.focus(), address, bytes)) bytes.clear();
     json::Object result{{"address", hexadecimal(address)}};
     if (bytes.size() < count) result["unreadableBytes"] = json_number(count - bytes.size());
     if (!bytes.empty())
@@ -99,8 +102,15 @@ json::Value Inspection::write_memory(Control& control, const Arguments& argument
         llvm::consumeError(std::move(error));
         throw RequestError("the data is not base64");
     }
-    if (!data.empty() && !control.launch().write(control.focus(), address, std::as_bytes(std::span(data))))
-        throw RequestError("the thread may not write " + std::to_string(data.size()) + " bytes at " +
+    const execution::StoppedLaunch& launch = control.launch();
+    const auto writable = [&](std::uint64_t bytes) {
+        return launch.accessible(control.focus(), address, bytes, true);
+    };
+    const std::uint64_t whole = data.size();
+    if (arguments.flag("allowPartial")) data.resize(longest(whole, writable));
+    if ((data.empty() && whole != 0) ||
+        (!data.empty() && !control.launch().write(control.focus(), address, std::as_bytes(std::span(data)))))
+        throw RequestError("the thread may not write " + std::to_string(whole) + " bytes at " +
                            hexadecimal(address));
     return json::Object{{"offset", 0}, {"bytesWritten", json_number(data.size())}};
 }

@@ -107,7 +107,7 @@ json::Value Adapter::until(Control& control, const Arguments& arguments) {
         std::string file = arguments.text_or("file");
         if (file.empty()) {
             const findings::CallChain place = control.launch().location(movement.thread);
-            if (!place.empty()) file = place.front().file;
+            file = place.empty() ? control.code().file_of_kernel() : place.front().file;
         }
         const KernelCode::Line* found = control.code().line(file, line_from_client(*line));
         if (found == nullptr)
@@ -255,6 +255,7 @@ json::Value Adapter::stack_trace(Control& control, const Arguments& arguments) {
     const ThreadRef thread = ids_.thread(control, arguments.count_or("threadId", ThreadIds::focus));
     const std::lock_guard lock(sources_);
     inspection_.first_line = first_line_.load();
+    inspection_.first_column = first_column_.load();
     return inspection_.stack(control, thread, arguments);
 }
 

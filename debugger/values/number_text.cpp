@@ -255,7 +255,10 @@ std::optional<std::vector<std::byte>> whole_bytes(const Type& type, std::string_
     if (text == "True" || text == "False") text = text == "True" ? "1" : "0";
     const auto number = whole_number(text);
     if (!number || !is_power_of_two_up_to_eight(type.bytes)) {
-        error = "'" + std::string(text) + "' is no whole number, which " + type.name + " takes";
+        const std::string_view digits = text.substr(text.starts_with('-') || text.starts_with('+') ? 1 : 0);
+        const bool is_large = !digits.empty() && digits.find_first_not_of("0123456789") == digits.npos;
+        error = is_large ? std::string(text) + " does not fit into " + type.name
+                         : "'" + std::string(text) + "' is no whole number, which " + type.name + " takes";
         return std::nullopt;
     }
     const unsigned bits = static_cast<unsigned>(8 * type.bytes);

@@ -326,6 +326,9 @@ class StoppedLaunch {
     /// The error of a thread that is in the state `faulted`; null for others.
     [[nodiscard]] const findings::Finding* fault(ThreadRef thread) const;
 
+    /// Whether read() may read the bytes, or write() write them.
+    [[nodiscard]] bool accessible(ThreadRef thread, std::uint64_t address, std::size_t bytes,
+                                  bool write) const;
     /// Who has stopped last: the thread that the handler was called for, or the last one that run() stopped.
     [[nodiscard]] ThreadRef stopped_thread() const { return last_stopped_; }
     /// The thread for which the handler was called. It goes on first when the handler returns.
@@ -475,8 +478,6 @@ class StoppedLaunch {
   private:
     [[nodiscard]] BlockRun* find(std::uint64_t block) const;
     [[nodiscard]] bool exists(ThreadRef thread) const;
-    [[nodiscard]] bool accessible(ThreadRef thread, std::uint64_t address, std::size_t bytes,
-                                  bool write) const;
     void arm();
     void put(ThreadRef thread, std::uint64_t address, std::span<const std::byte> bytes);
     void make_flags();

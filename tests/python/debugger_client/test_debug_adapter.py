@@ -271,7 +271,7 @@ def test_a_filter_that_nobody_has_is_told(editor, folder):
     )
 
 
-@pytest.mark.parametrize("how", ["disconnect", "terminate", "vanish", "nonsense"])
+@pytest.mark.parametrize("how", ["disconnect", "terminate", "vanish", "nonsense", "SIGTERM"])
 def test_the_program_ends_with_its_session(folder, how):
     process = subprocess.Popen(ADAPTER, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ENVIRONMENT,
                                stderr=subprocess.PIPE)  # fmt: skip
@@ -280,6 +280,8 @@ def test_the_program_ends_with_its_session(folder, how):
     assert len(fake_processes(folder)) == 2
     if how == "vanish":
         process.stdin.close()
+    elif how == "SIGTERM":
+        process.terminate()
     elif how == "nonsense":
         process.stdin.write(b"GET / HTTP/1.1\r\n\r\n")
         process.stdin.flush()
@@ -288,7 +290,7 @@ def test_the_program_ends_with_its_session(folder, how):
     if how == "terminate":
         assert editor.event("exited") == {"exitCode": 128 + 15}
         process.stdin.close()
-    assert process.wait(timeout=20) == (2 if how == "nonsense" else 0)
+    assert process.wait(timeout=20) == {"nonsense": 2, "SIGTERM": 128 + 15}.get(how, 0)
     said = b"cudasim dap: the connection to the editor ends: a message has no length\n"
     assert process.stderr.read() == (said if how == "nonsense" else b"")
     end = time.monotonic() + 10
@@ -354,8 +356,21 @@ def test_a_port_needs_the_token(folder):
             editor.ask("launch", program="k.py", python=str(folder / "python"), token=token)
             editor.event("initialized")
             editor.ask("disconnect")
+        # The end of the server is that of the programs that it has started.
+        with socket.create_connection(("127.0.0.1", int(port))) as connected:
+            editor = Editor(connected.makefile("rb"), connected.makefile("wb"))
+            editor.ask("initialize", adapterID="cudasim")
+            editor.ask("launch", program="k.py", python=str(folder / "python"), token=token)
+            editor.event("initialized")
+            assert fake_processes(folder)
+            process.terminate()
+            assert process.wait(timeout=20) == 128 + 15
+        end = time.monotonic() + 10
+        while fake_processes(folder) and time.monotonic() < end:
+            time.sleep(0.02)
+        assert not fake_processes(folder)
     finally:
-        process.terminate()
+        process.kill()
         process.wait()
         process.stdout.close()
 

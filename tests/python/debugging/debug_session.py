@@ -40,7 +40,7 @@ def _validator():
         if message["type"] == "event":
             name = _definition(message["event"], "Event", definitions)
         elif message["type"] == "response":
-            name = _definition(command, "Response", definitions) if message["success"] else "Response"
+            name = _definition(command, "Response", definitions) if message["success"] else "ErrorResponse"
         else:
             name = "ProtocolMessage"
         if name not in validators:

@@ -108,6 +108,14 @@ def test_tuples_are_assigned_as_a_whole(stopped):
     assert stopped.outputs()[1:4] == [25.5, 50.5, -1.0]
 
 
+def test_parts_of_tuples_are_among_several_targets(stopped):
+    assert stopped.set("d, t[1]", "7, 2.0") == "(7, 2.0)"
+    assert stopped.set("t[0], t[2]", "t[2], t[0]") == "(2, 1)"
+    stopped.set("(nested[0][0], pair.x), x[2]", "(4, 30), 5")
+    assert stopped.value("(d, t, nested, pair)") == "(7, (2, 2.0, 1), ((4, True), 3.0), (x=30, y=2.0))"
+    assert stopped.value("x[2]") == "5.0"
+
+
 def test_tuples_whose_last_element_is_small_are_assigned(tmp_path):
     """Their size in an array is not what debug information says."""
     code = """

@@ -129,6 +129,31 @@ def test_what_is_not_supported_is_named(client, command):
     assert client.refused(command) == f"unsupported: cudasim does not have the request '{command}'"
 
 
+def test_lines_and_columns_may_count_from_0(client):
+    stopped(client)
+    before = client.frames()
+    client.ask("initialize", adapterID="cudasim", linesStartAt1=False, columnsStartAt1=False)
+    for one, other in zip(before, client.frames()):
+        assert (other["line"], other["column"]) == (one["line"] - 1, one["column"] - 1)
+
+
+def test_paths_are_no_addresses_of_the_web(client):
+    assert "'uri'" in client.refused("initialize", adapterID="cudasim", pathFormat="uri")
+
+
+def test_a_running_program_has_a_thread_to_be_paused(client):
+    assert client.ask("threads")["threads"] == [{"id": 1, "name": "kernels"}]
+    stopped(client)
+    assert len(client.ask("threads")["threads"]) > 1
+
+
+def test_a_thread_that_has_not_started_goes_to_a_line_of_its_kernel(client):
+    stopped(client)
+    client.focus(block=[0, 0, 0], thread=[41, 0, 0])
+    client.break_at()
+    client.go("cudasim/until", line=client.line("end"), reason="step")
+
+
 def test_a_program_that_runs_is_attached_to(client):
     assert client.refused("launch") == "unsupported: the program runs already; the request is attach"
 

@@ -147,6 +147,51 @@ def test_memory_is_read_and_written(many):
     )
     assert many.value("cube[1, 2, 3]") == "9"
     assert "may not write" in many.refused("writeMemory", memoryReference="0x8", data="AAAA")
+    assert "may not write" in many.refused(
+        "writeMemory", memoryReference="0x8", data="AAAA", allowPartial=True
+    )
+    beyond = {
+        "memoryReference": reference,
+        "offset": 236,
+        "data": base64.b64encode(bytes([7, 0, 0, 0] * 3)).decode(),
+    }
+    assert "may not write 12 bytes" in many.refused("writeMemory", **beyond)
+    assert many.ask("writeMemory", allowPartial=True, **beyond)["bytesWritten"] == 4
+    assert many.value("cube[2, 3, 4]") == "7"
+
+
+def test_a_large_number_does_not_fit(many):
+    frame = many.frames()[0]["id"]
+    assert "does not fit into int64" in many.refused(
+        "setExpression", expression="i", value="2**70", frameId=frame
+    )
+    reference = many.ask("scopes", frameId=frame)["scopes"][0]["variablesReference"]
+    assert "does not fit into int64" in many.refused(
+        "setVariable", variablesReference=reference, name="i", value=str(2**70)
+    )
+
+
+def test_what_a_page_leaves_out_is_counted(tmp_path):
+    code = """
+        import numpy as np
+        from numba import cuda
+
+        @cuda.jit
+        def kernel(x):
+            x[0] = 1  # here
+
+        kernel[1, 1](np.zeros(5000, np.int64))
+    """
+    with debugging(tmp_path, code) as client:
+        client.break_at("here")
+        client.run()
+        client.wait("here")
+        reference = client.scope("Arguments")["x"]["variablesReference"]
+        children = client.children(reference)
+        assert list(children)[-2:] == ["[999]", "..."] and children["..."]["value"].startswith("4000 more")
+        assert len(client.children(reference, start=10, count=50)) == 50
+        assert list(client.children(reference, start=4990))[-1] == "[4999]"
+        client.go_to_end()
 
 
 BRANCH = """

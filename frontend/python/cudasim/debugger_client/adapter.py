@@ -11,7 +11,6 @@ import codecs
 import contextlib
 import hmac
 import os
-import secrets
 import shutil
 import signal
 import socket
@@ -95,8 +94,12 @@ class Adapter:
             print(f"cudasim dap: the connection to the editor ends: {error}", file=sys.stderr)
             return 2
         finally:
-            if self._program is not None:
-                self._program.end()
+            self.end_program()
+
+    def end_program(self) -> None:
+        """Ends the program that was started; one that was attached to is let go."""
+        if self._program is not None:
+            self._program.end()
 
     def _take_message(self, message: dict[str, Any]) -> bool:
         """Takes what the editor has sent. False when it was the last request."""
@@ -539,39 +542,3 @@ def _command(arguments: dict[str, Any]) -> list[str]:
     python = arguments.get("python") or sys.executable
     runs = [] if arguments.get("noDebug") else ["-m", "cudasim.debugging.debuggee"]
     return [python, *runs, *target, *words]
-
-
-def serve_stdio() -> int:
-    """Serves the editor that has started this process. Returns the exit status."""
-    # Whatever prints to standard output in this process must not get between the messages.
-    to_editor = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    return Adapter(sys.stdin.buffer, to_editor).serve()
-
-
-def serve_port(port: int) -> int:
-    """Serves one editor after the other on a port of the loopback interface; 0: any port that is free.
-
-    Standard output has "listening on 127.0.0.1:PORT, token TOKEN" in its first line. Returns the exit status when interrupted.
-    """
-    token = secrets.token_hex(16)
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind(("127.0.0.1", port))
-        listening.listen(4)
-    except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or "there are ports 0 to 65535"
-        print(f"cudasim dap: cannot listen on port {port}: {reason}", file=sys.stderr)
-        return 2
-    print(f"listening on 127.0.0.1:{listening.getsockname()[1]}, token {token}", flush=True)
-    with contextlib.suppress(KeyboardInterrupt):
-        while True:
-            connected, _ = listening.accept()
-            threading.Thread(target=_serve_connection, args=(connected, token), daemon=True).start()
-    return 0
-
-
-def _serve_connection(connected: socket.socket, token: str) -> None:
-    with connected, connected.makefile("rb") as reading, connected.makefile("wb") as writing:
-        Adapter(reading, writing, token).serve()

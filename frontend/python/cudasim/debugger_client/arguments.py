@@ -101,9 +101,9 @@ def add_adapter_to(commands: Any) -> None:
 
 
 def _adapt(parsed: argparse.Namespace) -> int:
-    from cudasim.debugger_client import adapter  # other commands start without it
+    from cudasim.debugger_client import adapter_server  # other commands start without it
 
-    return adapter.serve_stdio() if parsed.port is None else adapter.serve_port(parsed.port)
+    return adapter_server.serve_stdio() if parsed.port is None else adapter_server.serve_port(parsed.port)
 
 
 def _of_kind(kind: str) -> Any:

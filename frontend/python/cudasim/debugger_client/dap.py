@@ -178,7 +178,8 @@ class Connection:
         elif kind == "request":
             command = message.get("command")
             refusal = {"seq": 0, "type": "response", "request_seq": message.get("seq"), "success": False,
-                       "command": command, "message": f"this client does not support {command}"}  # fmt: skip
+                       "command": command, "message": f"this client does not support {command}",
+                       "body": {"error": {"id": 1, "format": "this client does not support the request"}}}  # fmt: skip
             with self._lock, contextlib.suppress(OSError):
                 self._socket.sendall(encoded(refusal))
 

@@ -86,7 +86,7 @@ class Evaluator:
         others = {name: value for name, value in names.items() if name not in variables}
         with _unassigned_names_told(launch, thread, frame):
             exec(code, around := {**parts.HELPERS, **names})  # noqa: S102
-        names = {name: value for name, value in around.items() if name not in parts.HELPERS}
+        names = {name: value for name, value in around.items() if not parts.is_own(name)}
         for name in set(names) - set(variables) - {"__builtins__"}:
             if name not in others:
                 raise ValueError(f"there is no variable {name!r} here")

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 #: What rewritten code calls, besides the names of the debugged function.
 HELPERS: dict[str, Any] = {}
 _COMPONENTS = ("real", "imag")
+#: Names of the values that parts get begin with this.
+_VALUE = "_cudasim_value_"
 
 
 def rewritten(tree: ast.Module, names: dict[str, Any]) -> ast.Module:
@@ -29,6 +31,11 @@ def rewritten(tree: ast.Module, names: dict[str, Any]) -> ast.Module:
     :param names: what the variables are
     """
     return ast.fix_missing_locations(_Rewriter(names).visit(tree))
+
+
+def is_own(name: str) -> bool:
+    """Whether a name is that of rewritten code, and no variable's."""
+    return name in HELPERS or name.startswith(_VALUE)
 
 
 class _Rewriter(ast.NodeTransformer):
@@ -40,13 +47,17 @@ class _Rewriter(ast.NodeTransformer):
         targets = [self._target(target, before) for target in node.targets]
         if not before:
             return node
-        value = ast.Name("_cudasim_value", ast.Load())
-        node = ast.Assign([*targets, ast.Name("_cudasim_value", ast.Store())], node.value)
+        node = ast.Assign(targets, node.value)
         return [node, *(ast.Assign([whole], ast.Call(ast.Name("_cudasim_with_part", ast.Load()), [
-            ast.Name(whole.id, ast.Load()), ast.List(steps, ast.Load()), value], [])) for whole, steps in before)]  # fmt: skip
+            ast.Name(whole.id, ast.Load()), ast.List(steps, ast.Load()), ast.Name(value, ast.Load())], []))
+            for whole, steps, value in before)]  # fmt: skip
 
     def _target(self, target, found):
-        """The target, or a name that nobody reads in its place where it is such a part, which is added to `found`."""
+        """The target, or where it is such a part the name of a value in its place; the part is added to `found`, with that name."""
+        if isinstance(target, (ast.Tuple, ast.List)):
+            return type(target)([self._target(each, found) for each in target.elts], ast.Store())
+        if isinstance(target, ast.Starred):
+            return ast.Starred(self._target(target.value, found), ast.Store())
         steps: list[ast.expr] = []
         node = target
         while isinstance(node, (ast.Subscript, ast.Attribute)):
@@ -63,8 +74,9 @@ class _Rewriter(ast.NodeTransformer):
         is_component = isinstance(target, ast.Attribute) and target.attr in _COMPONENTS
         if not is_component and not isinstance(self._names.get(node.id), tuple):
             return target
-        found.append((ast.Name(node.id, ast.Store()), steps[::-1]))
-        return ast.Name("_cudasim_nothing", ast.Store())
+        value = f"{_VALUE}{len(found)}"
+        found.append((ast.Name(node.id, ast.Store()), steps[::-1], value))
+        return ast.Name(value, ast.Store())
 
 
 class _Index:
@@ -104,9 +116,7 @@ def _with_part(whole, steps, value):
     return whole
 
 
-HELPERS.update(
-    _cudasim_with_part=_with_part, _cudasim_index=_Indices(), _cudasim_nothing=None, _cudasim_value=None
-)
+HELPERS.update(_cudasim_with_part=_with_part, _cudasim_index=_Indices())
 
 
 def with_names(kind: dict[str, Any], value: Any) -> Any:
