@@ -20,6 +20,9 @@ class CoreSource {
     /// Whether the launch is one of a record: what it comes to is known, and people want to see it.
     [[nodiscard]] virtual bool is_recorded() const { return false; }
 
+    /// Of the program that launched it, innermost first; empty: it is this process's.
+    [[nodiscard]] virtual std::vector<findings::SourceLocation> host_frames() const { return {}; }
+
     /// Of the launch that this host thread runs; null: nobody has kept its memory.
     [[nodiscard]] static const CoreSource* of_this_thread();
 

@@ -14,6 +14,7 @@
 
 #include "debugger/control/control.h"
 #include "debugger/control/core_source.h"
+#include "debugger/cores/record_as_core.h"
 #include "debugger/dap/adapter.h"
 #include "debugger/dap/framing.h"
 #include "debugger/server/message_loop.h"
@@ -55,20 +56,6 @@ std::vector<std::string> errors_in(const std::string& report) {
     }
     return errors;
 }
-
-/// What a launch that stands writes for the request cudasim/core.
-class RecordAsCore final : public CoreSource {
-  public:
-    explicit RecordAsCore(const LaunchRecord& record) : record_(record) {}
-
-    void write(const std::string& path, const std::vector<findings::Finding>& errors) const override {
-        driver::write_core(path, record_, errors);
-    }
-    [[nodiscard]] bool is_recorded() const override { return true; }
-
-  private:
-    const LaunchRecord& record_;
-};
 
 }  // namespace
 

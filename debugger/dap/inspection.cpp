@@ -91,6 +91,14 @@ const std::string& Inspection::path_of_source(std::int64_t reference) const {
 
 // Frames ---------------------------------------------------------------------------------------------------
 
+/// Of the program that has launched: this process's, or of a core file.
+static std::vector<findings::SourceLocation> host_frames(const Control& control) {
+    if (const CoreSource* core = control.core_source(); core != nullptr && core->is_recorded())
+        return core->host_frames();
+    Evaluator* evaluator = control.session().evaluator.load();
+    return evaluator != nullptr ? evaluator->host_frames() : std::vector<findings::SourceLocation>();
+}
+
 json::Value Inspection::stack(Control& control, ThreadRef thread, const Arguments& arguments) {
     forget_what_is_over(control);
     const std::uint64_t first = arguments.count_or("startFrame", 0), levels = arguments.count_or("levels", 0);
@@ -101,9 +109,8 @@ json::Value Inspection::stack(Control& control, ThreadRef thread, const Argument
         for (const KernelCode::Line* entry : control.code().entries("*"))
             all.push_back({{entry->file, control.kernel() + " (not started)", entry->line, 0},
                            {thread, static_cast<std::uint32_t>(all.size()), false}});
-    if (Evaluator* evaluator = control.session().evaluator.load())
-        for (const findings::SourceLocation& place : evaluator->host_frames())
-            all.push_back({place, {thread, static_cast<std::uint32_t>(all.size()), true}});
+    for (const findings::SourceLocation& place : host_frames(control))
+        all.push_back({place, {thread, static_cast<std::uint32_t>(all.size()), true}});
     json::Array list;
     for (std::uint64_t i = first; i < all.size() && (levels == 0 || i - first < levels); ++i) {
         const auto& [place, frame] = all[i];

@@ -12,6 +12,7 @@
 #include "debugger/server/server.h"
 #include "frontend/bindings/bindings.h"
 #include "frontend/bindings/condition_compiler.h"
+#include "frontend/bindings/host_frames.h"
 #include "frontend/bindings/stop_view.h"
 
 namespace py = pybind11;
@@ -59,21 +60,7 @@ class PythonEvaluator final : public debugger::Evaluator {
         view->expire();
         return names;
     }
-    std::vector<findings::SourceLocation> host_frames() override {
-        std::vector<findings::SourceLocation> frames;
-        if (interpreter_is_ending()) return frames;
-        const cpython::HeldGil held;
-        try {
-            for (const py::handle frame : object_.attr("host_frames")()) {
-                const auto [function, file, line] =
-                    py::cast<std::tuple<std::string, std::string, std::uint32_t>>(frame);
-                frames.push_back({file, function, line, 0});
-            }
-        } catch (const py::error_already_set&) {
-            frames.clear();  // a backtrace of the kernel is better than none
-        }
-        return frames;
-    }
+    std::vector<findings::SourceLocation> host_frames() override { return bindings::host_frames(); }
     void interrupt() override {
         debugger::interrupt_compiled_evaluations();
         const std::uint64_t number = running_.load();
@@ -196,8 +183,7 @@ void bind_debugger(py::module_& module) {
         "debugger_set_evaluator",
         // Kept for the process's life: launches of other threads may be using it.
         [](py::object evaluator) { server().set_evaluator(new PythonEvaluator(std::move(evaluator))); },
-        py::arg("evaluator"),
-        "Who evaluates expressions: an object with evaluate(), assign() and host_frames().");
+        py::arg("evaluator"), "Who evaluates expressions: an object with evaluate() and assign().");
     module.def(
         "debugger_set_condition_compiler",
         [](py::object compiler) {

@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "debugger/control/core_source.h"
+#include "debugger/cores/record_as_core.h"
 #include "debugger/server/server.h"
+#include "frontend/bindings/host_frames.h"
 #include "frontend/bindings/launches.h"
 #include "simulator/driver/core_files.h"
 #include "simulator/driver/record_file.h"
@@ -86,21 +88,7 @@ driver::Content content_of(const image::KernelImage& image) {
     return driver::Content(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
-/// What a debugger writes as a core file while a launch of a record stands.
-class RecordAsCore final : public debugger::CoreSource {
-  public:
-    explicit RecordAsCore(const LaunchRecord& record) : record_(record) {}
-
-    void write(const std::string& path, const std::vector<findings::Finding>& errors) const override {
-        driver::write_core(path, record_, errors);
-    }
-    [[nodiscard]] bool is_recorded() const override { return true; }
-
-  private:
-    const LaunchRecord& record_;
-};
-
-/// The same for a launch of a program.
+/// What a debugger writes as a core file while a launch of a program stands.
 class CaptureAsCore final : public debugger::CoreSource {
   public:
     CaptureAsCore(driver::LaunchCapture& capture, const image::KernelImage& image)
@@ -109,6 +97,7 @@ class CaptureAsCore final : public debugger::CoreSource {
     void write(const std::string& path, const std::vector<findings::Finding>& errors) const override {
         LaunchRecord record = capture_.before_launch();
         record.image = content_of(image_);
+        record.host_frames = bindings::host_frames();
         driver::write_core(path, std::move(record), errors);
     }
 
@@ -145,7 +134,7 @@ class RestoredLaunch {
         return launch_with(
             Runs::compiled_code, options, progress_, image_sources(),
             [&](const LaunchOptions& in_force) {
-                const RecordAsCore source(record_);
+                const debugger::RecordAsCore source(record_);
                 const debugger::CoreSource::OfThisThread offered(source);
                 LaunchOptions tee = in_force;
                 tee.write_output = [&, write = in_force.write_output](std::string_view text) {
@@ -297,7 +286,10 @@ py::object launch_recorded(BoundPlan& bound, std::span<const std::byte> paramete
         [&](const execution::LaunchResult& result, bool finished) {
             if (!capture->wanted()) return;
             record = finished_record(*capture, result, finished, not_recorded);
-            if (record) record->image = content_of(plan.image);
+            if (record) {
+                record->image = content_of(plan.image);
+                record->host_frames = host_frames();
+            }
             if (!leaves_core || !finished || result.error() == nullptr) return;
             if (record)
                 core = cores.write(*record);

@@ -105,6 +105,8 @@ struct LaunchRecord {
     std::vector<Argument> arguments;
     std::vector<std::byte> parameters;
     execution::DeviceProfile device;
+    /// Of the host's program, which launched it, innermost first; empty: not known.
+    std::vector<findings::SourceLocation> host_frames;
     std::uint64_t memory_base = 0;  ///< where the device's memory began
     std::vector<RecordedMemory> memory;
     Outcome outcome;

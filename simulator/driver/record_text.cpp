@@ -288,9 +288,12 @@ bool too_deep(std::string_view text) {
 }  // namespace
 
 std::string to_json(const LaunchRecord& record, const Store& store) {
-    json::Array arguments, memory;
+    json::Array arguments, host_frames, memory;
     for (const auto& argument : record.arguments)
         arguments.push_back(json::Object{{"name", text(argument.name)}, {"type", text(argument.type)}});
+    for (const auto& frame : record.host_frames)
+        host_frames.push_back(json::Object{
+            {"file", text(frame.file)}, {"function", text(frame.function)}, {"line", frame.line}});
     for (const auto& range : record.memory) memory.push_back(memory_to_json(range, store));
     const Outcome& outcome = record.outcome;
     const auto stored = [&](std::string_view content) {
@@ -307,6 +310,7 @@ std::string to_json(const LaunchRecord& record, const Store& store) {
                         {"arguments", std::move(arguments)},
                         {"parameters", chunk_list(store(record.parameters))},
                         {"device", profile_to_json(record.device)},
+                        {"host_frames", std::move(host_frames)},
                         {"memory_base", record.memory_base},
                         {"memory", std::move(memory)},
                         {"outcome", json::Object{{"finished", outcome.finished},
@@ -339,6 +343,13 @@ LaunchRecord from_json(std::string_view given, bool with_memory, const Fetch& fe
         const Members argument(&each, "arguments");
         record.arguments.push_back({argument.string("name"), argument.string("type")});
     }
+    if (members.find("host_frames") != nullptr)  // records of earlier versions have none
+        for (const auto& each : members.array("host_frames")) {
+            const Members frame(&each, "host_frames");
+            record.host_frames.push_back({frame.string("file"), frame.string("function"),
+                                          static_cast<std::uint32_t>(frame.number("line", ~std::uint32_t{0})),
+                                          0});
+        }
     const ChunkList parameters = members.chunks("parameters");
     if (parameters.bytes > (1 << 20)) throw wrong("there are more parameters than a kernel can have");
     const Content bytes = fetch(parameters);

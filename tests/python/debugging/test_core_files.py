@@ -111,7 +111,7 @@ def test_the_prompt_stands_at_the_thread_that_failed(failed):
         r"18\t    out\[where\] = total",
         r"i = 5", r"total = 15\.0", r"k = 2", r"where = 25",
         r"\$1 = \(\[6\., 8\.\], 20\)",
-        rf"#0  spread \(x=.*\) {place}:18",
+        rf"#0  spread \(x=.*\) {place}:18", rf"#1  <module> \(\) {place}:23",
         r"5\t@cuda\.jit\(device=True\)", r"6\tdef place\(i\):", r"7\t    where = i \* i",
         r"\[Switching focus to spread block\(0,0,0\) thread\(7,0,0\)\]",
     ], strict=False):  # fmt: skip
@@ -120,6 +120,23 @@ def test_the_prompt_stands_at_the_thread_that_failed(failed):
         "The launch has ended as it was recorded, to the bit.",
         "[The program exited normally]",
     ]
+
+
+def test_the_program_that_launched_is_in_the_backtrace(tmp_path):
+    """Of the launch that failed, of one that gcore writes, and of one that is recorded; innermost function first."""
+    code = GOOD.replace(
+        "double[2, 16](np.arange(32.0))",
+        "def run(n):\n    double[2, n](np.arange(20.0))\n\n\n(lambda: run(16))()",
+    )
+    script(tmp_path, code, CUDASIM_CORE=".")
+    (core,) = cores(tmp_path)
+    commands = "-ex", "break 8 thread 1", "-ex", "run", "-ex", "gcore stopped.cudasim", "-ex", "kill"
+    program(tmp_path, "-m", "cudasim", "debug", "-batch", *commands, "fails.py")
+    program(tmp_path, "-m", "cudasim", "record", "fails.py", "-o", "all.cudasim", "--launch", "1")
+    for name in (core, "stopped.cudasim", "all.cudasim"):
+        shown = debugged(tmp_path, name, "backtrace", "kill")
+        frames = [re.sub(r"^#\d+ +(\S+) .*:(\d+)$", r"\1 \2", line) for line in shown if line.startswith("#")]
+        assert frames[1:] == ["run 12", "<lambda> 15", "<module> 15"], (name, shown)
 
 
 def test_a_core_file_is_stepped_from_its_beginning(failed):

@@ -188,6 +188,7 @@ TEST_F(CoreFilesTest, FilesHaveNamesOfTheirOwnAndAreTheUsersOnly) {
     Recording recording;
     LaunchRecord record = recording.record();
     record.display_name = "a<b>/c";
+    record.host_frames = {{"run.py", "run", 7, 0}, {"/x/\xff.py", "<module>", 0, 0}};
     CoreFiles cores;
     EXPECT_FALSE(cores.wanted());
     cores.set(settings());
@@ -203,6 +204,7 @@ TEST_F(CoreFilesTest, FilesHaveNamesOfTheirOwnAndAreTheUsersOnly) {
     const RecordReader reader(first.path);
     EXPECT_TRUE(reader.finished());
     EXPECT_EQ(reader.read(0).display_name, "a<b>/c");
+    EXPECT_EQ(reader.read(0).host_frames, record.host_frames);
 }
 
 TEST_F(CoreFilesTest, AProcessLeavesNoMoreThanItMay) {

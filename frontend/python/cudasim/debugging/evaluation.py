@@ -17,7 +17,7 @@ import os
 import runpy
 import sys
 from collections import namedtuple
-from types import CodeType, FrameType
+from types import CodeType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 Dim3 = namedtuple("Dim3", "x y z")
 
 _WARP_SIZE = 32
-_PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 #: Elements of an array that a text shows, and characters of a text.
 _MOST_ELEMENTS, _MOST_CHARACTERS = 60, 10_000
 
@@ -104,17 +103,6 @@ class Evaluator:
         """What expressions know besides variables and special registers: names, and "function", "module" or "value"."""
         places = stops.location(launch, thread)
         return kinds_around(places[frame]) if frame < len(places) else []
-
-    def host_frames(self) -> list[tuple[str, str, int]]:
-        """(function, file, line) of the host program where it launches, innermost first; none of this package."""
-        frames = []
-        frame: FrameType | None = sys._getframe()
-        while frame is not None:
-            file = frame.f_code.co_filename
-            if not file.startswith((_PACKAGE_FOLDER, "<frozen")) and file != runpy.__file__:
-                frames.append((frame.f_code.co_name, file, frame.f_lineno or 0))
-            frame = frame.f_back
-        return frames
 
 
 @contextlib.contextmanager
