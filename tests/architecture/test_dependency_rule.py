@@ -63,7 +63,7 @@ ALLOWED = {
     "frontend/cpython": set(),
     "frontend/bindings": {
         "library",
-        "debugger/control", "debugger/expressions", "debugger/server",
+        "debugger/control", "debugger/cores", "debugger/expressions", "debugger/server",
         "simulator/driver",
         "frontend/cpython",
         "simulator/image", "simulator/findings", "simulator/jit", "simulator/execution", "simulator/streams",

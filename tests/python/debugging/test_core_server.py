@@ -92,7 +92,8 @@ def test_it_stands_at_the_thread_that_failed_with_all_variables(core, tmp_path):
         stop = client.wait("store", "exception")
         assert stop["text"] == "IndexError: index 25 is out of bounds for axis 0 with size 20"
         assert stop["cudasim"]["thread"] == [5, 0, 0]
-        assert [frame["name"] for frame in client.frames()] == ["spread", "<module>"]
+        frame, launching = client.frames()
+        assert (frame["name"], launching["name"]) == ("spread", "<module>")
         values = {name: described["value"] for name, described in client.scope("Locals").items()}
         assert (values["i"], values["total"]) == ("5", "10.0")
         assert client.value("x[3]") == "3.0"

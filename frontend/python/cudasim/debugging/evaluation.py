@@ -13,9 +13,6 @@ import enum
 import json
 import math
 import operator
-import os
-import runpy
-import sys
 from collections import namedtuple
 from types import CodeType
 from typing import TYPE_CHECKING
