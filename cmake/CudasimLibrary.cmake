@@ -27,7 +27,7 @@ function(cudasim_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET default)
-  target_compile_options(${name} PRIVATE -Wall -Wextra -Wno-unused-parameter -fno-semantic-interposition
+  target_compile_options(${name} PRIVATE -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -fno-semantic-interposition
     $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> -ffunction-sections -fdata-sections)
   target_link_libraries(${name} PUBLIC cudasim_interface ${ARG_DEPENDS})
   cudasim_sanitize(${name})

@@ -280,7 +280,8 @@ class StoppedLaunch {
     /// Whether the thread that stopped last stands behind an access or in front of what it is warned of, and
     /// not where a statement begins.
     [[nodiscard]] bool is_inside_statement() const {
-        return warning_ || !watch_hits().empty() && watch_hits().front().kind <= WatchHit::Kind::write;
+        return warning_.has_value() ||
+               (!watch_hits().empty() && watch_hits().front().kind <= WatchHit::Kind::write);
     }
     /// What kind of memory of the thread's the bytes are; nothing where it may not read all of them.
     [[nodiscard]] std::optional<WatchedSpace> space_of(ThreadRef thread, std::uint64_t address,

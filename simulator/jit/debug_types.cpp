@@ -6,6 +6,8 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/Support/JSON.h>
 
+#include <set>
+
 namespace cudasim::jit {
 namespace {
 
@@ -27,8 +29,10 @@ const char* kind_of(const DIBasicType& type) {
             return "float";
         case dwarf::DW_ATE_complex_float:
             return "complex";
-        case dwarf::DW_ATE_UTF:
         case dwarf::DW_ATE_unsigned_char:
+            if (type.getName() == "unsigned char") return "unsigned";  // C++ counts with it
+            return "character";
+        case dwarf::DW_ATE_UTF:
             return "character";
         default:
             return "unknown";
@@ -64,6 +68,49 @@ json::Object describe_array(ArrayRef<std::uint64_t> extents, const DIType* eleme
         {"kind", "sequence"}, {"length", static_cast<std::int64_t>(extents.front())}, {"of", std::move(of)}};
 }
 
+const DICompositeType* composite_of(const DIType* type) {
+    while (const auto* derived = dyn_cast_or_null<DIDerivedType>(type)) {
+        if (derived->getTag() == dwarf::DW_TAG_pointer_type) return nullptr;
+        type = derived->getBaseType();
+    }
+    return dyn_cast_or_null<DICompositeType>(type);
+}
+
+struct Inside {
+    std::int64_t offset;
+    unsigned depth;
+};
+
+/// Those of base classes and of unnamed unions and structures are named as if they were its own, where it has
+/// no other of that name. In the order of their addresses.
+void add_members(const DICompositeType& type, Inside inside, json::Array& members,
+                 std::set<StringRef>& names) {
+    if (inside.depth > deepest) return;
+    const auto is_named = [](const DIDerivedType& member) { return !member.getName().empty(); };
+    const auto is_part = [](const DIDerivedType& member) {
+        return (member.getTag() == dwarf::DW_TAG_member && !member.isStaticMember()) ||
+               (member.getTag() == dwarf::DW_TAG_inheritance &&
+                (member.getFlags() & DINode::FlagVirtual) == 0);
+    };
+    std::set<const DINode*> own;  // which hide those of the parts
+    for (const DINode* node : type.getElements())
+        if (const auto* member = dyn_cast_or_null<DIDerivedType>(node);
+            member && is_part(*member) && is_named(*member) && names.insert(member->getName()).second)
+            own.insert(node);
+    for (const DINode* node : type.getElements()) {
+        const auto* member = dyn_cast_or_null<DIDerivedType>(node);
+        if (!member || !is_part(*member)) continue;
+        const std::int64_t offset = inside.offset + static_cast<std::int64_t>(member->getOffsetInBits() / 8);
+        if (is_named(*member)) {
+            if (own.contains(node))
+                members.push_back(json::Array{member->getName(), offset,
+                                              describe(member->getBaseType(), inside.depth + 1)});
+        } else if (const DICompositeType* part = composite_of(member->getBaseType())) {
+            add_members(*part, {offset, inside.depth + 1}, members, names);
+        }
+    }
+}
+
 json::Object describe_composite(const DICompositeType& type, unsigned depth) {
     if (type.getTag() == dwarf::DW_TAG_array_type) {
         const DIType* element = type.getBaseType();
@@ -78,13 +125,8 @@ json::Object describe_composite(const DICompositeType& type, unsigned depth) {
                    : json::Object{{"kind", "signed"}, {"name", type.getName()}, {"bytes", bytes_of(type)}};
     }
     json::Array members;
-    for (const DINode* node : type.getElements()) {
-        const auto* member = dyn_cast_or_null<DIDerivedType>(node);
-        if (!member || member->getTag() != dwarf::DW_TAG_member) continue;
-        members.push_back(json::Array{member->getName(),
-                                      static_cast<std::int64_t>(member->getOffsetInBits() / 8),
-                                      describe(member->getBaseType(), depth + 1)});
-    }
+    std::set<StringRef> names;
+    add_members(type, {0, depth}, members, names);
     return json::Object{{"kind", "struct"},
                         {"name", type.getName()},
                         {"bytes", bytes_of(type)},

@@ -15,6 +15,20 @@ struct Particle {
     unsigned char flags[4];
 };
 
+struct Named {
+    int id;
+    short rank;
+};
+
+struct Pixel : Named {
+    union {
+        unsigned int word;
+        unsigned char bytes[4];
+    };
+    long rank;  // hides the base's
+    static const int limit = 3;
+};
+
 __constant__ float factors[2] = {2.0f, 0.5f};
 __device__ int visits = 3;
 __device__ int small = 1000;  // which a local variable hides
@@ -42,6 +56,10 @@ extern "C" __global__ void simulate(Particle* particles, float* result, int n) {
     long wide = 1;
     wide <<= 40;
     const Particle* nobody = nullptr;
+    Pixel pixel;
+    pixel.id = 100 + i;
+    pixel.word = 0x04030201;
+    pixel.rank = -1;
     p->place.x += speed.x;  // stop
     float total = energy(*p, factors[0] * (visits == 3));
     total += counts[i % 3] + small;

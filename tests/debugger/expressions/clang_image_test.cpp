@@ -156,7 +156,7 @@ using Stops = std::vector<std::uint64_t>;
 
 TEST_F(ClangImages, expressions_are_cpps) {
     break_at("stop", "", "7");
-    const std::array<std::pair<const char*, const char*>, 26> values{{
+    const std::array<std::pair<const char*, const char*>, 32> values{{
         {"counts[0]", "7"},
         {"p->mass", "49"},
         {"p->mass / 2 * 1.0f", "24.0"},
@@ -183,6 +183,12 @@ TEST_F(ClangImages, expressions_are_cpps) {
         {"~counts[0] & 0xff", "248"},
         {"speed", "(x=3.5, y=-1.0)"},
         {"counts", "[7, 8, 9]"},
+        {"small", "200"},
+        {"p->flags", "[1, 2, 3, 250]"},
+        {"pixel.id + pixel.bytes[2]", "110"},
+        {"pixel.rank", "-1"},
+        {"pixel", "(id=107, word=67305985, bytes=[1, 2, 3, 4], rank=-1)"},
+        {"(&pixel)->word >> 24", "4"},
     }};
     const std::array<std::pair<const char*, const char*>, 8> wrong{{
         {"*(int*)0", "a null pointer is dereferenced"},
