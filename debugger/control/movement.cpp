@@ -39,6 +39,10 @@ std::string Control::start(Movement movement) {
     if (std::string refused = launch_->start_block(movement.thread.block); !refused.empty()) return refused;
     const findings::CallChain place = launch_->location(movement.thread);
     movement.depth = std::max<std::size_t>(place.size(), 1);
+    if (movement.levels >= movement.depth)
+        return "the thread is in " + std::to_string(place.size()) +
+               (place.size() == 1 ? " function" : " functions") + " of the kernel only";
+    movement.depth -= movement.levels;
     if (!place.empty()) {
         movement.first_line = place.front().line;
         movement.first_function = place.front().function;

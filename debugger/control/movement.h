@@ -29,8 +29,10 @@ struct Movement {
     std::string file;        ///< of `until`, as debug information names it
     std::uint32_t line = 0;  ///< of `until`; 0: one after the present one
 
+    std::uint32_t levels = 0;  ///< of `step_out`: so many functions that called it are left, too
+
     // Where it began.
-    std::size_t depth = 1;  ///< functions that the thread was in
+    std::size_t depth = 1;  ///< functions that the thread was in, without those of `levels`
     std::uint32_t first_line = 0;
     std::string first_function;
 

@@ -48,6 +48,9 @@ json::Value Adapter::move(Control& control, const Arguments& arguments, Movement
     movement.unit = unit_of(arguments);
     movement.is_locked = is_locked(arguments);
     movement.thread = ids_.thread(control, arguments.count_or("threadId", ThreadIds::focus));
+    if (kind == MovementKind::step_out)
+        movement.levels = static_cast<std::uint32_t>(
+            std::min<std::uint64_t>(arguments.object("cudasim").count_or("levels", 0), ~std::uint32_t{0}));
     start(control, std::move(movement));
     return nullptr;
 }

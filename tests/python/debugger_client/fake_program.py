@@ -289,7 +289,8 @@ class FakeServer:
         return self._step_where(lambda start, now: now[2] <= start[2])
 
     def _stepOut(self, arguments):
-        return self._step_where(lambda start, now: now[2] < start[2])
+        levels = arguments["cudasim"].get("levels", 0)
+        return self._step_where(lambda start, now: now[2] < start[2] - levels)
 
     def _cudasim_until(self, arguments):
         line = arguments.get("line")

@@ -351,7 +351,8 @@ def test_the_stack(stopped):
 def test_finish_from_a_selected_caller_leaves_it(stopped):
     stopped.ask("delete", "break square thread 11 block 0", "continue", "up")
     assert stopped.ask("finish").startswith("Run till exit from #1  invert (x=")
-    assert len(stopped.requests("stepOut")) == 2
+    (sent,) = stopped.requests("stepOut")
+    assert sent["cudasim"] == {"unit": "thread", "levels": 1}
 
 
 def test_a_thread_that_has_not_started_has_no_stack(stopped):

@@ -158,6 +158,33 @@ def test_a_breakpoint_within_the_function_ends_the_step_without_a_value(client):
     assert client.go("stepOut", reason="step")["cudasim"]["returned"]["value"] == "50"
 
 
+@pytest.mark.parametrize(
+    ("levels", "name", "value", "line"), [(0, "inner", "50", "sum"), (1, "outer", "51", "sum")]
+)
+def test_functions_that_called_it_are_left_too(client, levels, name, value, line):
+    """`outer` returns what `inner` comes to, and has no further statement: both are left in one step, and the value is that of the one that was asked for."""
+    client.break_at("inner", cudasim={"threads": "1", "blocks": "1"})
+    client.run()
+    client.wait("inner")
+    client.break_at()
+    assert "is in 3 functions" in client.refused("stepOut", threadId=1, cudasim={"levels": 3})
+    client.ask("stepOut", threadId=1, cudasim={"levels": levels})
+    stop = client.wait(line, "step")
+    assert (stop["cudasim"]["returned"]["function"], stop["cudasim"]["returned"]["value"]) == (name, value)
+
+
+def test_a_recursion_is_left_by_levels(client):
+    client.break_at("factorial", cudasim={"threads": "1", "blocks": "1"}, condition="n == 2")
+    client.run()
+    client.wait("factorial")
+    client.break_at()
+    assert [frame["name"] for frame in client.frames()][:5] == ["factorial"] * 4 + ["kernel"]
+    client.ask("stepOut", threadId=1, cudasim={"levels": 2})
+    stop = client.wait(reason="step")
+    assert stop["cudasim"]["returned"]["value"] == str(4 * 3 * 2)
+    assert len([frame for frame in client.frames() if frame["name"] == "factorial"]) <= 1
+
+
 @pytest.mark.parametrize("unit", ["warp", "grid"])
 def test_it_is_the_value_of_the_thread_in_focus_when_others_move_too(client, unit):
     assert finish(client, "inner", unit)["cudasim"]["returned"]["value"] == "50"

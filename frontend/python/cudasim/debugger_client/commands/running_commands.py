@@ -159,11 +159,10 @@ def _finish(debugger: Debugger, argument: str) -> None:
     debugger.console.write(
         "Run till exit from " + frame_line(index, frame, variables.arguments(debugger, frame))
     )
-    for level in range(index + 1):
-        outcome = debugger.resume_silently("stepOut", **_unit(debugger))
-        if not isinstance(outcome, Stop) or outcome.reason != "step" or outcome.waits or level == index:
-            break
-    debugger.report(outcome)
+    arguments = _unit(debugger)
+    if index:
+        arguments = {**arguments, "cudasim": {**arguments.get("cudasim", {}), "levels": index}}
+    debugger.resume("stepOut", **arguments)
 
 
 @command(
