@@ -73,7 +73,9 @@ struct CoreServer::Parts {
 CoreServer::CoreServer(const std::filesystem::path& file, std::optional<std::uint64_t> launch)
     : parts_(std::make_unique<Parts>()) {
     const driver::RecordReader reader(file);
-    if (reader.launches() == 0) throw std::runtime_error("there is no launch in it");
+    if (reader.launches() == 0)
+        throw std::runtime_error(std::string("there is no launch in it") +
+                                 (reader.finished() ? "" : ": its end is missing"));
     std::optional<std::size_t> chosen;
     std::string known;
     std::vector<std::string> headlines;
@@ -94,6 +96,8 @@ CoreServer::CoreServer(const std::filesystem::path& file, std::optional<std::uin
                          " launches in the file; this is " + parts_->headline +
                          (chosen ? ", the first that failed" : ", the first") +
                          ". --launch N chooses another.\n";
+    if (!reader.finished())
+        parts_->notice += "The end of the file is missing: it was cut, or its recording was not finished.\n";
     if (parts_->record.runs_in_front_end())
         throw std::runtime_error(parts_->headline +
                                  " ran in Python mode, where kernels do not stop for this debugger. `cudasim "
@@ -130,7 +134,7 @@ std::optional<int> CoreServer::Parts::run(Adapter& adapter) {
     try {
         execution::LaunchOptions options = record.options;
         // Recorded options are believed but for this one: unchecked code may write anywhere.
-        driver::set_launch_option(options, "memory_checks", true);
+        driver::check_memory(options);
         options.poll_host = [&](const execution::LaunchProgress& /*now*/) {
             return !session.client_is_there.load();
         };

@@ -272,6 +272,10 @@ def test_files_that_are_no_core_files_are_refused(tmp_path, failed):
         shown = debugged(tmp_path, "damaged.cudasim", "info locals", status=2)
         assert any(line.startswith("cudasim: ") and "damaged.cudasim: " in line for line in shown), shown
         assert "[The program exited with code 2]" in shown
+    (tmp_path / "damaged.cudasim").write_bytes(whole[:-1])  # the launch is whole
+    shown = debugged(tmp_path, "damaged.cudasim", "print i")
+    assert "$1 = 5" in shown
+    assert "The end of the file is missing: it was cut, or its recording was not finished." in shown
 
 
 def test_python_mode_is_said(tmp_path):

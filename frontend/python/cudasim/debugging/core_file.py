@@ -29,7 +29,9 @@ def chosen(reader: replay.Reader, number: int | None) -> Any:
     """
     records = [reader.read(index, False) for index in range(len(reader))]
     if not records:
-        raise CoreError("there is no launch in it")
+        raise CoreError("there is no launch in it" + ("" if reader.finished else ": its end is missing"))
+    if not reader.finished:
+        print("The end of the file is missing: it was cut, or its recording was not finished.")
     if number is not None:
         for index, record in enumerate(records):
             if record.number == number:
