@@ -12,6 +12,7 @@
 #include "gpu_backend/toolkit.h"
 #include "simulator/driver/context.h"
 #include "simulator/driver/device_attributes.h"
+#include "simulator/driver/launch_options.h"
 #include "simulator/driver/occupancy.h"
 #include "simulator/jit/compiler.h"
 
@@ -260,13 +261,13 @@ void bind_stages(py::module_& module) {
         "The path of a file of a CUDA toolkit on this machine, or None.");
     module.def(
         "instrumented_ir",
-        [](const image::KernelImage& image, const std::string& kernel, bool memory_checks) {
+        [](const image::KernelImage& image, const std::string& kernel, const std::string& check) {
+            execution::LaunchOptions options;
+            driver::set_launch_option(options, "check", check);
             const ReleasedGil release;
-            jit::CompileOptions options;
-            if (!memory_checks) options.instrumentations.remove(jit::memory_checks());
-            return jit::instrumented_ir(image, kernel, options);
+            return jit::instrumented_ir(image, kernel, options.compile);
         },
-        py::arg("image"), py::arg("kernel"), py::arg("memory_checks") = true,
+        py::arg("image"), py::arg("kernel"), py::arg("check") = "default",
         "The kernel's IR after instrumentation and lowering, as text.");
     module.def(
         "ptx",

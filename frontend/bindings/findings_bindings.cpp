@@ -32,6 +32,7 @@ py::dict to_python(const findings::MemoryObject& object) {
     result["address"] = object.address;
     result["bytes"] = object.bytes;
     result["offset"] = object.offset;
+    result["element"] = object.element;
     return result;
 }
 
@@ -93,6 +94,18 @@ py::dict to_python(const findings::Finding& finding) {
     py::list waiting;
     for (const auto& group : finding.waiting) waiting.append(to_python(group));
     result["waiting"] = waiting;
+    py::list accesses;
+    for (const auto& access : finding.accesses) {
+        py::dict each;
+        each["what"] = access.what;
+        each["tid"] = to_python(access.thread.tid);
+        each["ctaid"] = to_python(access.thread.ctaid);
+        each["coordinates"] = findings::coordinates(access.thread);
+        each["location"] = call_chain_to_python(access.location);
+        each["value"] = access.value;
+        accesses.append(each);
+    }
+    result["accesses"] = accesses;
     py::list variables;
     for (const auto& variable : finding.variables) variables.append(variable_to_python(variable));
     result["variables"] = variables;

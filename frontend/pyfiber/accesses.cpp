@@ -87,9 +87,11 @@ PyObject* made_view(const KernelArray* array) {
 
 }  // namespace
 
-void tell_access(Address place, std::size_t bytes, AccessKind kind, const Ordering& ordering) {
-    observed_thread->observers->access(*observed_thread->handle, {place.number(), bytes, kind, ordering.order,
-                                                                  ordering.scope, ordering.is_volatile});
+void tell_access(Address place, std::size_t bytes, AccessKind kind, const Ordering& ordering,
+                 const void* written) {
+    observed_thread->observers->access(*observed_thread->handle,
+                                       {place.number(), bytes, kind, ordering.order, ordering.scope,
+                                        ordering.is_volatile, ordering.compares, written});
 }
 
 bool holds(Address place, const char* bits, std::size_t count) {
@@ -98,7 +100,7 @@ bool holds(Address place, const char* bits, std::size_t count) {
 
 void copy(Address target, Address source, std::size_t bytes) {
     const char* from = reach(source, bytes, AccessKind::read);
-    std::memmove(reach(target, bytes, AccessKind::write), from, bytes);
+    std::memmove(reach(target, bytes, AccessKind::write, plain_access, from), from, bytes);
 }
 
 void set_view_maker(PyObject* view_maker) {

@@ -34,11 +34,14 @@ struct Ordering {
     jit::MemoryOrder order = jit::MemoryOrder::plain;
     image::Scope scope = image::Scope::thread;
     bool is_volatile = false;
+    bool compares = false;  ///< a compare-and-swap
 };
 inline constexpr Ordering plain_access{};
 inline constexpr Ordering volatile_access{jit::MemoryOrder::plain, image::Scope::thread, true};
 /// cuda.atomic.* (frontend/pykernel/calls/atomic_calls.cpp).
 inline constexpr Ordering atomic_access{jit::MemoryOrder::relaxed, image::Scope::device, false};
+inline constexpr Ordering compare_and_swap_access{jit::MemoryOrder::relaxed, image::Scope::device, false,
+                                                  true};
 
 /// A place in memory that kernels access.
 class Address {
@@ -52,20 +55,22 @@ class Address {
     bool operator==(const Address&) const = default;
 
   private:
-    friend char* reach(Address place, std::size_t bytes, AccessKind kind, const Ordering& ordering);
+    friend char* reach(Address place, std::size_t bytes, AccessKind kind, const Ordering& ordering,
+                       const void* written);
     friend bool holds(Address place, const char* bits, std::size_t count);
     char* first_ = nullptr;
 };
 
 /// Tells of an access of the current thread, which somebody observes.
 [[gnu::cold, gnu::noinline]] void tell_access(Address place, std::size_t bytes, AccessKind kind,
-                                              const Ordering& ordering);
+                                              const Ordering& ordering, const void* written = nullptr);
 
 /// The memory of `bytes` bytes, which is accessed now. Every access of a kernel comes through here.
+/// @param written what a write is about to write there; null where nobody knows yet
 [[nodiscard]] inline char* reach(Address place, std::size_t bytes, AccessKind kind,
-                                 const Ordering& ordering = plain_access) {
+                                 const Ordering& ordering = plain_access, const void* written = nullptr) {
     if (observed_thread != nullptr) [[unlikely]]
-        tell_access(place, bytes, kind, ordering);
+        tell_access(place, bytes, kind, ordering, written);
     return place.first_;
 }
 

@@ -180,8 +180,8 @@ PyObject* swap(KernelArray* array, Address address, PyObject* expected, PyObject
     char wanted[8], given[8];
     if (!bits_of_value(array->element, expected, wanted) || !bits_of_value(array->element, desired, given))
         return nullptr;
-    if (!holds(address, wanted, bytes)) return load(array->element, address, atomic_access);
-    std::memcpy(reach(address, bytes, AccessKind::update, atomic_access), given, bytes);
+    if (!holds(address, wanted, bytes)) return load(array->element, address, compare_and_swap_access);
+    std::memcpy(reach(address, bytes, AccessKind::update, compare_and_swap_access), given, bytes);
     return value_of_bits(array->element, wanted);  // bits are compared, as by the hardware
 }
 

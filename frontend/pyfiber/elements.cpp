@@ -27,16 +27,18 @@ T read(const char* bits) {
 /// Where converted values go. Conversion may run Python code, so memory is reached when the value is known.
 struct Variable {
     char* bits;
-    [[nodiscard]] char* open(std::size_t) const { return bits; }
+    [[nodiscard]] char* open(std::size_t, const void*) const { return bits; }
 };
 struct Memory {
     Address place;
-    [[nodiscard]] char* open(std::size_t bytes) const { return reach(place, bytes, AccessKind::write); }
+    [[nodiscard]] char* open(std::size_t bytes, const void* written) const {
+        return reach(place, bytes, AccessKind::write, plain_access, written);
+    }
 };
 
 template <typename Target, typename T>
 void write(Target target, T value) {
-    std::memcpy(target.open(sizeof value), &value, sizeof value);
+    std::memcpy(target.open(sizeof value, &value), &value, sizeof value);
 }
 
 /// PTX cvt.rzi: saturates; NaN gives 0, except that 1 << (width - 1) where the source is f64 or the target is

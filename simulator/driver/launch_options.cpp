@@ -10,6 +10,8 @@
 #include <limits>
 #include <utility>
 
+#include "simulator/checks/checks.h"
+
 namespace cudasim::driver {
 
 namespace {
@@ -115,15 +117,27 @@ constexpr LaunchOption table[] = {
     row<&LaunchOptions::strict>("strict"),
     row<&LaunchOptions::max_faults>("max_faults"),
     row<&LaunchOptions::cooperative>("cooperative"),
-    {"memory_checks",
+    {"check",
      [](const LaunchOptions& options) {
-         return OptionValue(options.compile.instrumentations.contains(jit::memory_checks()));
+         return OptionValue(checks::text_of(checks::checks_of(options.compile.instrumentations)));
      },
      [](LaunchOptions& options, std::string_view option, const OptionValue& value) {
-         bool wanted = true;
-         assign(wanted, option, value);
-         auto& list = options.compile.instrumentations;
-         wanted ? list.add(jit::memory_checks()) : list.remove(jit::memory_checks());
+         const auto* text = std::get_if<std::string>(&value);
+         const auto wanted = text != nullptr ? checks::checks_from(*text) : std::nullopt;
+         if (!wanted) throw wrong(option, std::string(option_named("check").accepts));
+         checks::choose(*wanted, options.compile.instrumentations);
+     }},
+    {"race_model",
+     [](const LaunchOptions& options) {
+         const bool ptx = checks::race_model_of(options.compile.instrumentations) == checks::RaceModel::ptx;
+         return OptionValue(std::string(ptx ? "ptx" : "idiom"));
+     },
+     [](LaunchOptions& options, std::string_view option, const OptionValue& value) {
+         const auto* text = std::get_if<std::string>(&value);
+         if (text == nullptr || (*text != "ptx" && *text != "idiom"))
+             throw wrong(option, "one of " + std::string(option_named("race_model").accepts));
+         checks::choose_race_model(*text == "ptx" ? checks::RaceModel::ptx : checks::RaceModel::idiom,
+                                   options.compile.instrumentations);
      }},
     compile_row<&jit::CompileOptions::fma_contraction>("fma"),
     compile_row<&jit::CompileOptions::optimisation>("optimisation"),
@@ -133,6 +147,12 @@ constexpr LaunchOption table[] = {
 
 std::span<const LaunchOption> launch_option_table() {
     return table;
+}
+
+void check_memory(LaunchOptions& options) {
+    checks::Checks chosen = checks::checks_of(options.compile.instrumentations);
+    chosen.memory = true;
+    checks::choose(chosen, options.compile.instrumentations);
 }
 
 void set_launch_option(LaunchOptions& options, std::string_view name, const OptionValue& value) {

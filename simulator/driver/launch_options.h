@@ -19,6 +19,9 @@ struct LaunchOption {
 
 [[nodiscard]] std::span<const LaunchOption> launch_option_table();
 
+/// Accesses to memory are checked, whatever else is.
+void check_memory(execution::LaunchOptions& options);
+
 /// @throws OptionError that lists the names, or the values that the option takes
 void set_launch_option(execution::LaunchOptions& options, std::string_view name, const OptionValue& value);
 

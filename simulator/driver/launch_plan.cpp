@@ -4,6 +4,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "simulator/checks/checks.h"
+#include "simulator/driver/array_arguments.h"
+
 namespace cudasim::driver {
 
 LaunchPlan make_launch_plan(std::shared_ptr<SimulatedDevice> device,
@@ -27,8 +30,10 @@ execution::LaunchResult run(const LaunchPlan& plan, std::span<const std::byte> p
                                     std::to_string(parameters.size()));
     const OneLaunchPerThread only;
     const SimulatedDevice::LaunchScope scope(*plan.device);
-    auto result =
-        plan.device->device.launch(*plan.loaded, plan.kernel, plan.configuration, parameters, options);
+    execution::LaunchOptions chosen = options;
+    if (checks::checks_of(options.compile.instrumentations).races)
+        chosen.arrays = array_arguments(plan, parameters);
+    auto result = plan.device->launch(*plan.loaded, plan.kernel, plan.configuration, parameters, chosen);
     for (auto& finding : result.findings) finding.kernel = plan.display_name;
     return result;
 }
@@ -37,7 +42,7 @@ execution::LaunchResult run(const HostPlan& plan, execution::HostKernel& kernel,
                             const execution::LaunchOptions& options) {
     const OneLaunchPerThread only;
     const SimulatedDevice::LaunchScope scope(*plan.device);
-    return plan.device->device.launch(kernel, plan.configuration, options);
+    return plan.device->launch(kernel, plan.configuration, options);
 }
 
 }  // namespace cudasim::driver

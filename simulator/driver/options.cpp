@@ -13,9 +13,14 @@
 #include <limits>
 #include <optional>
 
+#include "simulator/checks/checks.h"
+
 namespace cudasim::driver {
 
 namespace {
+
+using checks::checks_from;
+using checks::text_of;
 
 constexpr std::uint64_t most_bytes = std::uint64_t{64} << 40;
 
@@ -132,12 +137,24 @@ constexpr Option table[] = {
         .kind = OptionKind::toggle,
     },
     {
-        .name = "memory_checks",
-        .default_text = "1",
-        .default_from = "rule C1",
-        .accepts = "1, 0",
-        .help = "Check every access to memory that an index check has not covered already.",
-        .kind = OptionKind::toggle,
+        .name = "check",
+        .default_text = "default",
+        .default_from = "rules C1 and C4: what costs little",
+        .accepts = "none, default (memory, sync), all, or a list of memory, races, sync",
+        .help = "What kernels are checked for. memory: every access that an index check has not covered. "
+                "races: two threads access the same memory, one of them writes, and nothing orders them "
+                "(docs/checking.md). sync: barriers and warp operations that do not meet, always on.",
+        .kind = OptionKind::checks,
+    },
+    {
+        .name = "race_model",
+        .default_text = "idiom",
+        .default_from = "what CUDA's programming guide and its samples rely on",
+        .accepts = "idiom, ptx",
+        .help = "What orders threads of different blocks. idiom: who sees the value of an atomic operation "
+                "in front of which there was a fence knows what was before the fence. ptx: only with a fence "
+                "of its own, as the PTX memory model has it.",
+        .kind = OptionKind::choice,
     },
     {
         .name = "fma",
@@ -364,6 +381,10 @@ std::optional<OptionValue> parsed(const Option& option, std::string_view text) {
         case OptionKind::devices:
             if (text.find('\0') != std::string_view::npos) return std::nullopt;
             return OptionValue(std::string(text));
+        case OptionKind::checks: {
+            const auto checks = checks_from(text);
+            return checks ? std::optional<OptionValue>(text_of(*checks)) : std::nullopt;
+        }
         case OptionKind::debugger: {
             constexpr std::string_view connect = "connect:";
             const bool names_socket = text.starts_with(connect) && text.size() > connect.size() &&
@@ -402,8 +423,8 @@ std::string environment_variable(const Option& option) {
 }
 
 std::string_view kind_name(OptionKind kind) {
-    constexpr std::array<std::string_view, 8> names{"choice", "whole_number", "seconds", "toggle",
-                                                    "size",   "path",         "devices", "debugger"};
+    constexpr std::array<std::string_view, 9> names{"choice", "whole_number", "seconds", "toggle",  "size",
+                                                    "path",   "devices",      "checks",  "debugger"};
     return names[static_cast<std::size_t>(kind)];
 }
 

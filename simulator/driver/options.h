@@ -34,6 +34,7 @@ enum class OptionKind : std::uint8_t {
     size,          ///< bytes, at most Option::highest, also as 1.5G, 64MiB, 10kb
     path,          ///< of the file system; empty for none
     devices,       ///< names of device profiles or paths of files, separated by commas (docs/devices.md)
+    checks,        ///< words of checks.h, separated by commas; what they mean together
     debugger,      ///< connect:PATH of a Unix socket; empty for none (docs/debug_protocol.md)
 };
 

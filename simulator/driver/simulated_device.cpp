@@ -1,8 +1,13 @@
 // The simulator as a target, and the rules about frees and launches inside launches.
 #include "simulator/driver/simulated_device.h"
 
+#include <algorithm>
+#include <cstring>
 #include <stdexcept>
 #include <utility>
+
+#include "simulator/checks/checks.h"
+#include "simulator/execution/loaded_image.h"
 
 namespace cudasim::driver {
 
@@ -41,8 +46,70 @@ execution::LaunchResult SimulatedDevice::launch(Module& module, std::string_view
                                                 const execution::LaunchOptions& options) {
     const OneLaunchPerThread only;
     const LaunchScope scope(*this);
-    return device.launch(*dynamic_cast<SimulatedModule&>(module).loaded, kernel, configuration, parameters,
-                         options);
+    return launch(*dynamic_cast<SimulatedModule&>(module).loaded, kernel, configuration, parameters, options);
+}
+
+/// Who looks for races sees all threads on one worker, in one order.
+execution::LaunchOptions SimulatedDevice::with_checks(const execution::LaunchOptions& options) {
+    execution::LaunchOptions chosen = options;
+    if (!checks::checks_of(options.compile.instrumentations).races) return chosen;
+    {
+        const std::lock_guard lock(mutex_);
+        if (!races_) {
+            races_ = std::make_unique<checks::RaceObserver>(device.memory_base());
+            device.observe(*races_);
+        }
+    }
+    races_->set_model(checks::race_model_of(options.compile.instrumentations));
+    chosen.observers.add(*races_);
+    chosen.access_observers.add(*races_);
+    chosen.workers = 1;
+    return chosen;
+}
+
+/// Whether the kernel can write what it was thought only to read: the race checks of such parameters were
+/// left out.
+bool SimulatedDevice::writes_unchecked(execution::LoadedImage& image, std::string_view kernel,
+                                       std::span<const std::byte> parameters,
+                                       const execution::LaunchOptions& options) {
+    image::HostPoll poll;
+    if (options.poll_host)
+        poll = [&](double seconds) { return options.poll_host({.seconds = seconds, .compiling = true}); };
+    const auto compiled = device.compile(image, kernel, options.compile_options(), poll);
+    const jit::ParameterUse& use = compiled->parameter_use;
+    if (use.unchecked.empty()) return false;
+    const image::Kernel* described = image.image().find(std::string(kernel));
+    if (described == nullptr) return true;
+    const auto allocation_of = [&](std::uint32_t parameter) -> DevicePointer {
+        DevicePointer address = 0;
+        const std::uint32_t offset = described->parameters[parameter].offset;
+        if (offset + sizeof address <= parameters.size())
+            std::memcpy(&address, parameters.data() + offset, sizeof address);
+        return device.allocation_at(address);
+    };
+    std::vector<DevicePointer> written;
+    for (const std::uint32_t parameter : use.written) written.push_back(allocation_of(parameter));
+    return std::ranges::any_of(use.unchecked, [&](std::uint32_t parameter) {
+        const DevicePointer allocation = allocation_of(parameter);
+        return allocation != 0 && std::ranges::find(written, allocation) != written.end();
+    });
+}
+
+execution::LaunchResult SimulatedDevice::launch(execution::LoadedImage& image, std::string_view kernel,
+                                                const execution::LaunchConfiguration& configuration,
+                                                std::span<const std::byte> parameters,
+                                                const execution::LaunchOptions& options) {
+    execution::LaunchOptions chosen = with_checks(options);
+    if (checks::checks_of(chosen.compile.instrumentations).races &&
+        writes_unchecked(image, kernel, parameters, chosen))
+        checks::check_all_memory(chosen.compile.instrumentations);
+    return device.launch(image, kernel, configuration, parameters, chosen);
+}
+
+execution::LaunchResult SimulatedDevice::launch(execution::HostKernel& kernel,
+                                                const execution::LaunchConfiguration& configuration,
+                                                const execution::LaunchOptions& options) {
+    return device.launch(kernel, configuration, with_checks(options));
 }
 
 SimulatedDevice::LaunchScope::LaunchScope(SimulatedDevice& owner) : owner_(owner) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "simulator/checks/race_observer.h"
 #include "simulator/driver/target.h"
 #include "simulator/execution/device.h"
 
@@ -66,12 +67,26 @@ class SimulatedDevice final : public Target {
         SimulatedDevice& owner_;
     };
 
+    /// Runs a kernel with what its options ask for beyond the engine (simulator/checks).
+    [[nodiscard]] execution::LaunchResult launch(execution::LoadedImage& image, std::string_view kernel,
+                                                 const execution::LaunchConfiguration& configuration,
+                                                 std::span<const std::byte> parameters,
+                                                 const execution::LaunchOptions& options);
+    [[nodiscard]] execution::LaunchResult launch(execution::HostKernel& kernel,
+                                                 const execution::LaunchConfiguration& configuration,
+                                                 const execution::LaunchOptions& options);
+
     execution::Device device;
 
   private:
+    [[nodiscard]] execution::LaunchOptions with_checks(const execution::LaunchOptions& options);
+    [[nodiscard]] bool writes_unchecked(execution::LoadedImage& image, std::string_view kernel,
+                                        std::span<const std::byte> parameters,
+                                        const execution::LaunchOptions& options);
     [[nodiscard]] bool deferred(DevicePointer pointer);
     void free_quietly(DevicePointer pointer) noexcept;
 
+    std::unique_ptr<checks::RaceObserver> races_;  ///< from the first launch on that looks for them
     std::mutex mutex_;
     int launches_ = 0;
     std::vector<DevicePointer> pending_;  ///< to be freed when no launch runs any more

@@ -47,6 +47,8 @@ struct ObservedAccess {
     jit::MemoryOrder order = jit::MemoryOrder::plain;
     image::Scope scope = image::Scope::thread;  ///< of an access with an order
     bool is_volatile = false;                   ///< without an order: PTX's ld.volatile and st.volatile
+    bool compares = false;          ///< of a compare-and-swap: an update, or a read where it will not write
+    const void* written = nullptr;  ///< the bytes that a write is about to write, where they are known
 };
 
 enum class MemorySpace : std::uint8_t { shared, local };

@@ -81,8 +81,7 @@ MemoryObject object_of(const memory::Allocation& allocation, std::uint64_t addre
             static_cast<std::int64_t>(address - allocation.address)};
 }
 
-void shared_object(const Launch& launch, const BlockRun& block, std::uint64_t address, Nearest& nearest) {
-    const auto base = reinterpret_cast<std::uint64_t>(block.shared());
+void shared_object(const Launch& launch, std::uint64_t base, std::uint64_t address, Nearest& nearest) {
     if (launch.kernel)
         for (const auto& variable : launch.kernel->shared_variables)
             nearest.offer(address, variable.name, "shared", base + variable.offset, variable.bytes);
@@ -136,7 +135,67 @@ void describe_inside(const Fault& fault, const Nearest& nearest, Finding& findin
 /// So far beside mapped host memory an access is taken for one beyond its bounds. Bytes.
 constexpr std::uint64_t near_mapped_memory = 4096;
 
+class FindingsOfObservers final : public ObserverFindings {
+  public:
+    explicit FindingsOfObservers(Launch& launch) : launch_(launch) {}
+
+    void add(Finding finding) override {
+        if (finding.kernel.empty()) finding.kernel = launch_.kernel_name;
+        launch_.findings.add(std::move(finding));
+    }
+    [[nodiscard]] findings::ThreadCoordinate coordinate(std::uint64_t block,
+                                                        std::uint32_t thread) const override {
+        return {block, thread, unlinear(block, launch_.configuration.grid),
+                unlinear(thread, launch_.configuration.block)};
+    }
+    [[nodiscard]] findings::CallChain place(std::uint32_t site) const override {
+        if (launch_.kernel && site >= launch_.kernel->sites.size()) return {};
+        return launch_.location(site);
+    }
+    [[nodiscard]] std::optional<MemoryObject> object(std::uint64_t address,
+                                                     std::uint64_t shared) const override {
+        Nearest nearest;
+        const std::lock_guard lock(*launch_.arena_mutex);
+        if (shared != 0 && address - shared < SharedMemory::slot_bytes - 2 * SharedMemory::redzone)
+            shared_object(launch_, shared, address, nearest);
+        else
+            global_object(launch_, address, nearest);
+        if (!nearest.inside) return std::nullopt;
+        name_element(nearest.object, address);
+        return nearest.object;
+    }
+
+  private:
+    void name_element(MemoryObject& object, std::uint64_t address) const {
+        for (const NamedArray& array : launch_.options.arrays) {
+            const auto element = array.element_at(address);
+            if (!element) continue;
+            object.element = *element;
+            return;
+        }
+        if (object.space != "shared" || !launch_.kernel) return;
+        for (const auto& variable : launch_.kernel->shared_variables) {
+            if (variable.name != object.name || variable.bytes != object.bytes || variable.extents.empty())
+                continue;
+            NamedArray array{variable.name, 0, object.address, {}, {}};
+            auto stride = static_cast<std::int64_t>(object.bytes);
+            for (const std::uint64_t extent : variable.extents) {
+                array.extents.push_back(static_cast<std::int64_t>(extent));
+                array.strides.push_back(stride /= static_cast<std::int64_t>(extent));
+            }
+            object.element = array.element_at(address).value_or("");
+            return;
+        }
+    }
+
+    Launch& launch_;
+};
+
 }  // namespace
+
+std::unique_ptr<ObserverFindings> findings_of_observers(Launch& launch) {
+    return std::make_unique<FindingsOfObservers>(launch);
+}
 
 void describe_access(const Launch& launch, const BlockRun& block, const Runner& runner, Finding& finding) {
     const Fault& fault = runner.fault;
@@ -154,7 +213,7 @@ void describe_access(const Launch& launch, const BlockRun& block, const Runner& 
     std::lock_guard lock(*launch.arena_mutex);
     if (shared != 0 && address >= shared - SharedMemory::redzone &&
         address < shared + SharedMemory::slot_bytes - SharedMemory::redzone) {
-        shared_object(launch, block, address, nearest);
+        shared_object(launch, shared, address, nearest);
     } else if (address >= stack_low && address < stack_top) {
         finding.kind = FindingKind::out_of_bounds_local;
         finding.message = "access to local memory outside of any of the thread's local arrays";

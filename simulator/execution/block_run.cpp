@@ -16,12 +16,6 @@ using findings::FindingKind;
 
 namespace {
 
-Dim3 unlinear(std::uint64_t index, const Dim3& extent) {
-    return {static_cast<std::uint32_t>(index % extent.x),
-            static_cast<std::uint32_t>(index / extent.x % extent.y),
-            static_cast<std::uint32_t>(index / extent.x / extent.y)};
-}
-
 void store(std::uint32_t (&target)[3], const Dim3& value) {
     target[0] = value.x;
     target[1] = value.y;

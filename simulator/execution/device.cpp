@@ -189,6 +189,12 @@ AddressRange Device::address_range(DevicePointer pointer) const {
     throw invalid_value("the address is in no device allocation");
 }
 
+DevicePointer Device::allocation_at(DevicePointer pointer) const {
+    std::lock_guard lock(state_->memory->mutex);
+    const memory::Allocation* allocation = state_->memory->arena.containing(pointer, 1);
+    return allocation != nullptr ? allocation->address : 0;
+}
+
 void Device::copy_to_device(DevicePointer target, const void* source, std::uint64_t bytes) {
     {
         std::lock_guard lock(state_->memory->mutex);
@@ -386,6 +392,10 @@ LaunchResult run(Device::State& state, Launch& launch) {
     if (launch.stop.load() == Stop::deadlock) launch.findings.add(describe_deadlock(launch));
     if (launch.stop.load() == Stop::out_of_memory) launch.findings.add(describe_shortage(launch));
     if (launch.output && !launch.output->write_rest()) launch.request_stop(Stop::interrupted);
+    if (!launch.options.observers.empty()) {
+        const auto findings = findings_of_observers(launch);
+        launch.options.observers.adds_findings(*findings);
+    }
     LaunchResult result;
     result.findings = launch.findings.take();
     keep_global_arrays(launch, result.findings);

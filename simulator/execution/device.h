@@ -21,6 +21,7 @@
 
 #include "simulator/execution/device_profile.h"
 #include "simulator/execution/host_kernel.h"
+#include "simulator/execution/named_array.h"
 #include "simulator/execution/observer.h"
 #include "simulator/findings/cuda_result.h"
 #include "simulator/findings/finding.h"
@@ -106,6 +107,7 @@ struct LaunchOptions {
     jit::CompileOptions compile;          ///< compile_options() are those in force
     ObserverList observers;               ///< are told of blocks and barriers (observer.h)
     AccessObserverList access_observers;  ///< of host kernels: are told of each access (access_observer.h)
+    std::vector<NamedArray> arrays;       ///< of the arguments, for reports that name elements
     StopHandler* stop_handler =
         nullptr;  ///< is asked where threads stop, and who goes on (stop.h): one worker
     /// Called about every 50 ms on the launching thread, without locks. Returns true to stop the launch
@@ -172,6 +174,8 @@ class Device {
     [[nodiscard]] ExportedMemory share(DevicePointer pointer);
     /// The live allocation that contains `pointer`. @throws CudaError 1
     [[nodiscard]] AddressRange address_range(DevicePointer pointer) const;
+    /// Where that allocation begins; 0: the address is in none.
+    [[nodiscard]] DevicePointer allocation_at(DevicePointer pointer) const;
     /// Ranges must lie in one live allocation. @throws CudaError 1
     void copy_to_device(DevicePointer target, const void* source, std::uint64_t bytes);
     void copy_from_device(void* target, DevicePointer source, std::uint64_t bytes);

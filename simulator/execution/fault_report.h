@@ -34,6 +34,9 @@ namespace cudasim::execution {
 void describe_access(const Launch& launch, const BlockRun& block, const Runner& runner,
                      findings::Finding& finding);
 
+/// For LaunchObserver::adds_findings(). Called after the launch.
+[[nodiscard]] std::unique_ptr<ObserverFindings> findings_of_observers(Launch& launch);
+
 /// The finding for blocks that wait at a grid barrier for others that never come. Called after the launch.
 [[nodiscard]] findings::Finding describe_deadlock(Launch& launch);
 

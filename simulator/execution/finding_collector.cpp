@@ -14,6 +14,12 @@ std::string place_of(const Finding& finding) {
     std::string place;
     for (const auto& frame : finding.location)
         place += frame.file + ':' + std::to_string(frame.line) + ':' + std::to_string(frame.column) + ';';
+    if (!finding.accesses.empty()) {  // races of several places with this one
+        const findings::RacingAccess& other = finding.accesses.front();
+        place += '|' + other.what + '|';
+        for (const auto& frame : other.location)
+            place += frame.file + ':' + std::to_string(frame.line) + ':' + std::to_string(frame.column) + ';';
+    }
     return place + finding.exception_type;
 }
 

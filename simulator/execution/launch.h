@@ -34,6 +34,13 @@ enum class Stop : std::uint8_t {
 class BlockRun;
 class StoppedLaunch;
 
+/// The coordinates of the index-th block of a grid, or thread of a block, x first.
+[[nodiscard]] inline Dim3 unlinear(std::uint64_t index, const Dim3& extent) {
+    return {static_cast<std::uint32_t>(index % extent.x),
+            static_cast<std::uint32_t>(index / extent.x % extent.y),
+            static_cast<std::uint32_t>(index / extent.x / extent.y)};
+}
+
 using Clock = std::chrono::steady_clock;
 
 /// LaunchOptions::poll_host is called this often.

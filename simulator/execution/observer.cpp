@@ -23,6 +23,10 @@ void ObserverList::launch_begins(const LaunchBegin& launch) const {
     for (LaunchObserver* each : observers_) each->launch_begins(launch);
 }
 
+void ObserverList::adds_findings(ObserverFindings& findings) const {
+    for (LaunchObserver* each : observers_) each->adds_findings(findings);
+}
+
 void ObserverList::launch_ends(std::span<const findings::Finding> findings) const {
     for (LaunchObserver* each : observers_) each->launch_ends(findings);
 }

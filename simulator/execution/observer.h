@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -76,13 +77,34 @@ struct CompletedBarrier {
     std::span<const std::uint32_t> waiting;   ///< the threads that go on now, in the order in which they came
 };
 
+/// What an observer has found in a launch that is over, and what it needs to say so.
+class ObserverFindings {
+  public:
+    ObserverFindings() = default;
+    virtual ~ObserverFindings() = default;
+    ObserverFindings(const ObserverFindings&) = delete;
+    ObserverFindings& operator=(const ObserverFindings&) = delete;
+
+    virtual void add(findings::Finding finding) = 0;
+    [[nodiscard]] virtual findings::ThreadCoordinate coordinate(std::uint64_t block,
+                                                                std::uint32_t thread) const = 0;
+    /// The place of a site of compiled code (jit/site_numbering.h); empty for one that does not exist.
+    [[nodiscard]] virtual findings::CallChain place(std::uint32_t site) const = 0;
+    /// The allocation or variable that contains the address. @param shared the first byte of the shared
+    /// memory of the block that it may lie in; 0: in none
+    [[nodiscard]] virtual std::optional<findings::MemoryObject> object(std::uint64_t address,
+                                                                       std::uint64_t shared) const = 0;
+};
+
 class LaunchObserver {
   public:
     virtual ~LaunchObserver() = default;
 
     /// Configuration and parameters are accepted, and earlier launches of the device have ended.
     virtual void launch_begins(const LaunchBegin& launch) { (void)launch; }
-    /// No thread runs any more. @param findings errors first, as LaunchResult has them
+    /// No thread runs any more. What it adds is part of the launch's findings.
+    virtual void adds_findings(ObserverFindings& findings) { (void)findings; }
+    /// After adds_findings(). @param findings errors first, as LaunchResult has them
     virtual void launch_ends(std::span<const findings::Finding> findings) { (void)findings; }
     /// Whether block_begins sets ObservedBlock::check_state. A block has one such pointer, so one observer of
     /// a launch may: ObserverList::add() refuses a second one.
@@ -121,6 +143,7 @@ class ObserverList {
 
     // As in LaunchObserver.
     void launch_begins(const LaunchBegin& launch) const;
+    void adds_findings(ObserverFindings& findings) const;
     void launch_ends(std::span<const findings::Finding> findings) const;
     void block_begins(ObservedBlock& block) const;
     void barrier(const ObservedBlock& block, jit::BarrierKind kind) const;

@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <atomic>
 #include <new>
 
 #include "simulator/memory/shadow.h"
@@ -13,8 +14,10 @@ using memory::Access;
 using memory::Shadow;
 
 std::byte* SharedMemory::map() {
-    void* base =
-        mmap(nullptr, slot_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    static std::atomic<std::uint64_t> next{0};
+    const std::uint64_t wish = region_low + next.fetch_add(1) % (region_bytes / slot_bytes) * slot_bytes;
+    void* base = mmap(reinterpret_cast<void*>(wish), slot_bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED) throw std::bad_alloc();
     return static_cast<std::byte*>(base) + redzone;
 }

@@ -1,6 +1,9 @@
 // Shared memory of resident blocks: slots of address space, each as large as a multiprocessor's, with
 // redzones around it.
 //
+// Slots lie close together, in front of the first arena, so that device and shared memory can be looked up in
+// one table.
+//
 //   slot:  | redzone 4 KiB | static variables, 16-byte gaps | dynamic | redzone |
 //                          ^ shared_base
 #pragma once
@@ -9,12 +12,16 @@
 #include <cstdint>
 
 #include "simulator/execution/launch.h"
+#include "simulator/memory/arena.h"
 
 namespace cudasim::execution {
 
 class SharedMemory {
   public:
     static constexpr std::uint64_t redzone = 4096;
+    /// Where slots are, as long as the system has nothing else there.
+    static constexpr std::uint64_t region_bytes = std::uint64_t{64} << 30;
+    static constexpr std::uint64_t region_low = memory::Arena::fixed_base - region_bytes;
     static constexpr std::uint64_t slot_bytes = 1 << 20;  ///< address space; the largest device has 228 KiB
 
     /// A new slot; returns its shared_base. @throws std::bad_alloc

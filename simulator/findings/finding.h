@@ -78,7 +78,8 @@ struct MemoryObject {
     std::string space;          ///< "global", "shared", "local", "constant"
     std::uint64_t address = 0;  ///< first byte
     std::uint64_t bytes = 0;
-    std::int64_t offset = 0;  ///< of the faulty access, in bytes from the first byte; may be negative
+    std::int64_t offset = 0;   ///< of the faulty access, in bytes from the first byte; may be negative
+    std::string element = {};  ///< that is accessed, as the source has it: "tile[3, 5]"; empty: not known
 };
 
 /// Threads of one block that stand at the same place (deadlock, divergence, time limit).
@@ -115,6 +116,14 @@ struct VariableValue {
     bool contents_known = false;
 };
 
+/// One of the two accesses that race.
+struct RacingAccess {
+    std::string what;  ///< "write", "read", "atomic operation of block scope"...
+    ThreadCoordinate thread;
+    CallChain location;
+    std::string value;  ///< what it read or wrote, as far as that is known; else empty
+};
+
 struct Finding {
     FindingKind kind{};
     Severity severity = Severity::error;
@@ -127,6 +136,7 @@ struct Finding {
     std::uint64_t threads = 1;  ///< by how many threads (an upper bound for warnings in loops)
     std::optional<MemoryObject> object;
     std::vector<WaitingGroup> waiting;
+    std::vector<RacingAccess> accesses;    ///< of a race: the earlier one, then that of `thread`
     std::vector<VariableValue> variables;  ///< of that thread
     std::string reproduce;  ///< the command that shows it again; empty when the front end knows none
 };

@@ -38,11 +38,9 @@ json::Value to_json(const ThreadCoordinate& thread) {
 }
 
 json::Value to_json(const MemoryObject& object) {
-    return json::Object{{"name", utf8(object.name)},
-                        {"space", utf8(object.space)},
-                        {"address", object.address},
-                        {"bytes", object.bytes},
-                        {"offset", object.offset}};
+    return json::Object{{"name", utf8(object.name)}, {"space", utf8(object.space)},
+                        {"address", object.address}, {"bytes", object.bytes},
+                        {"offset", object.offset},   {"element", utf8(object.element)}};
 }
 
 json::Value to_json(const WaitingGroup& group) {
@@ -55,10 +53,19 @@ json::Value to_json(const WaitingGroup& group) {
                         {"threads", std::move(threads)}};
 }
 
+json::Value to_json(const RacingAccess& access) {
+    return json::Object{{"what", utf8(access.what)},
+                        {"thread", to_json(access.thread)},
+                        {"location", to_json(access.location)},
+                        {"value", utf8(access.value)}};
+}
+
 json::Value to_json(const Finding& finding) {
     const KindInfo& kind = info(finding.kind);
     json::Array waiting;
     for (const auto& group : finding.waiting) waiting.push_back(to_json(group));
+    json::Array accesses;
+    for (const auto& access : finding.accesses) accesses.push_back(to_json(access));
     const std::string exception(finding.exception_type.empty() ? kind.python_exception
                                                                : finding.exception_type);
     return json::Object{{"kind", utf8(kind.name)},
@@ -73,6 +80,7 @@ json::Value to_json(const Finding& finding) {
                         {"threads", finding.threads},
                         {"object", finding.object ? to_json(*finding.object) : json::Value(nullptr)},
                         {"waiting", std::move(waiting)},
+                        {"accesses", std::move(accesses)},
                         {"reproduce", utf8(finding.reproduce)}};
 }
 

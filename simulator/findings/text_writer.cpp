@@ -119,12 +119,29 @@ std::string waiting_line(const WaitingGroup& group) {
     return text + "\n";
 }
 
+std::string accesses_text(const Finding& finding, std::span<const image::SourceFile> sources) {
+    std::string text;
+    for (std::size_t i = 0; i < finding.accesses.size(); ++i) {
+        const RacingAccess& access = finding.accesses[i];
+        text += "  " + access.what + " by " + coordinates(access.thread);
+        if (!access.value.empty()) text += ", value " + access.value;
+        text += ":\n";
+        if (!access.location.empty()) {
+            text += "    " + place(access.location.front()) + "\n";
+            text += quotation(access.location.front(), sources);
+        }
+    }
+    return text;
+}
+
 }  // namespace
 
 std::string text_report(const Finding& finding, std::span<const image::SourceFile> sources) {
     std::string text = std::string(word(finding.severity)) + ": " + std::string(info(finding.kind).name) +
                        ": " + finding.message + "\n";
-    text += who(finding) + call_chain(finding.location, sources);
+    text += who(finding);
+    if (finding.accesses.empty()) text += call_chain(finding.location, sources);
+    text += accesses_text(finding, sources);
     if (finding.object) text += object_line(*finding.object);
     for (const auto& group : finding.waiting) text += waiting_line(group);
     if (!finding.reproduce.empty()) text += "  shown again by: " + finding.reproduce + "\n";
@@ -135,7 +152,9 @@ std::string note_report(const Finding& finding, std::span<const image::SourceFil
     constexpr std::size_t most_groups = 8;
     std::string text;
     if (!finding.kernel.empty()) text += " " + kernel_and_others(finding);
-    if (!finding.location.empty()) text += quotation(finding.location.front(), sources);
+    if (finding.accesses.empty() && !finding.location.empty())
+        text += quotation(finding.location.front(), sources);
+    text += accesses_text(finding, sources);
     if (finding.object) text += object_line(*finding.object);
     std::vector<const WaitingGroup*> others;  // the message has its own block's
     for (const auto& group : finding.waiting)

@@ -80,6 +80,7 @@ struct Compilation {
     std::vector<std::vector<CapturedVariable>> capture_calls;  ///< by the first argument of `cudasim.capture`
     Captures captures;
     Stops stops;
+    ParameterUse parameter_use;
     std::vector<std::string> diagnostics;  ///< errors LLVM reported; none is a success
     std::vector<ResumePoint> resume_points;
     std::uint64_t coroutine_frame_bytes = 0;

@@ -129,6 +129,7 @@ KernelFacts facts_of(Compilation& compilation, std::string_view kernel, std::uin
     facts.exceptions = std::move(compilation.exceptions);
     facts.captures = std::move(compilation.captures);
     facts.stops = std::move(compilation.stops);
+    facts.parameter_use = std::move(compilation.parameter_use);
     facts.globals = compilation.layout.globals;
     return facts;
 }

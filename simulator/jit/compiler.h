@@ -72,6 +72,8 @@ struct SharedVariable {
     std::string name;
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;
+    std::uint64_t element_bytes = 0;     ///< of an array, by its debug info; else 0
+    std::vector<std::uint64_t> extents;  ///< of an array
 };
 
 struct ExceptionText {
@@ -170,6 +172,13 @@ struct Stops {
 };
 
 /// What is known about a compiled kernel besides its code.
+/// What a kernel does with the memory that its parameters point to, for instrumentations that leave out
+/// accesses to what nobody writes. Parameters by their index.
+struct ParameterUse {
+    std::vector<std::uint32_t> unchecked;  ///< reads through them were left out
+    std::vector<std::uint32_t> written;    ///< that is right while none of these points to the same memory
+};
+
 struct KernelFacts {
     std::string name;
     findings::SourceLocation head;  ///< where the kernel is defined; line 0 without debug info
@@ -192,6 +201,7 @@ struct KernelFacts {
     std::vector<ExceptionText> exceptions;
     Captures captures;
     Stops stops;  ///< empty unless it is compiled for stops
+    ParameterUse parameter_use;
     std::shared_ptr<const GlobalsLayout> globals;
 };
 

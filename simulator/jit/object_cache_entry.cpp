@@ -43,8 +43,8 @@ void members(Stream& stream, GlobalsLayout& layout) {
 
 template <class Stream>
 void members(Stream& stream, SharedVariable& variable) {
-    auto& [name, offset, bytes] = variable;
-    stream(name, offset, bytes);
+    auto& [name, offset, bytes, element_bytes, extents] = variable;
+    stream(name, offset, bytes, element_bytes, extents);
 }
 
 template <class Stream>
@@ -97,13 +97,21 @@ void members(Stream& stream, Stops& stops) {
 }
 
 template <class Stream>
+void members(Stream& stream, ParameterUse& use) {
+    auto& [unchecked, written] = use;
+    stream(unchecked, written);
+}
+
+template <class Stream>
 void members(Stream& stream, KernelFacts& facts) {
     auto& [name, head, is_cplusplus, waits, cooperative, prints, reads_clock, uses_shadow, recursive,
            frame_bytes, resume_points, coroutine_frame_bytes, parameter_bytes, static_shared_bytes,
-           dynamic_shared_offset, shared_variables, sites, exceptions, captures, stops, globals] = facts;
+           dynamic_shared_offset, shared_variables, sites, exceptions, captures, stops, parameter_use,
+           globals] = facts;
     stream(name, head, is_cplusplus, waits, cooperative, prints, reads_clock, uses_shadow, recursive,
            frame_bytes, resume_points, coroutine_frame_bytes, parameter_bytes, static_shared_bytes,
-           dynamic_shared_offset, shared_variables, sites, exceptions, captures, stops, globals);
+           dynamic_shared_offset, shared_variables, sites, exceptions, captures, stops, parameter_use,
+           globals);
 }
 
 class Save {

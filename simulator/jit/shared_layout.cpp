@@ -1,6 +1,8 @@
 // Where __shared__ variables lie in a block's shared memory:
 //
 //   | static 0 | redzone | static 1 | redzone | ... | dynamic, as many bytes as the launch says |
+#include <llvm/BinaryFormat/Dwarf.h>
+#include <llvm/IR/Constants.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/Instructions.h>
 
@@ -29,6 +31,27 @@ std::string source_name(const llvm::GlobalVariable& variable) {
     return (named ? debug_info.front()->getVariable()->getName() : variable.getName()).str();
 }
 
+/// Elements and extents of an array, as its debug info has them.
+void describe_array(const llvm::GlobalVariable& variable, SharedVariable& described) {
+    SmallVector<DIGlobalVariableExpression*, 1> debug_info;
+    variable.getDebugInfo(debug_info);
+    if (debug_info.empty()) return;
+    const auto* array = dyn_cast_or_null<DICompositeType>(debug_info.front()->getVariable()->getType());
+    if (array == nullptr || array->getTag() != dwarf::DW_TAG_array_type || !array->getBaseType()) return;
+    std::uint64_t count = 1;
+    std::vector<std::uint64_t> extents;
+    for (const DINode* element : array->getElements()) {
+        const auto* range = dyn_cast<DISubrange>(element);
+        const auto* extent = range ? dyn_cast_if_present<ConstantInt*>(range->getCount()) : nullptr;
+        if (extent == nullptr || extent->getSExtValue() <= 0) return;
+        extents.push_back(extent->getZExtValue());
+        count *= extents.back();
+    }
+    if (extents.empty() || described.bytes % count != 0) return;
+    described.extents = std::move(extents);
+    described.element_bytes = described.bytes / count;
+}
+
 }  // namespace
 
 void lay_out_shared(Compilation& compilation) {
@@ -53,6 +76,7 @@ void lay_out_shared(Compilation& compilation) {
         const std::uint64_t offset = align_up(end + (end != 0 ? between : 0), alignment);
         layout.offsets[&variable] = offset;
         layout.variables.push_back({source_name(variable), offset, bytes});
+        describe_array(variable, layout.variables.back());
         end = offset + bytes;
         packed = align_up(packed, variable.getAlign().valueOrOne().value()) + bytes;
     }

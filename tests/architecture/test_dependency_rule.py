@@ -21,8 +21,11 @@ ALLOWED = {
     "simulator/execution": {
         "simulator/image", "simulator/findings", "simulator/fiber", "simulator/memory", "simulator/jit",
     },
-    "simulator/driver": {
+    "simulator/checks": {
         "simulator/image", "simulator/findings", "simulator/memory", "simulator/jit", "simulator/execution",
+    },
+    "simulator/driver": {
+        "simulator/checks", "simulator/image", "simulator/findings", "simulator/memory", "simulator/jit", "simulator/execution",
         "simulator/streams",
     },
     "simulator/streams": set(),

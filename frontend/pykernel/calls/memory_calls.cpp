@@ -112,8 +112,11 @@ Emitted emit_shared_array(CallEmission& call) {
     const TypeRef type = call.call.type;
     std::uint64_t count = 0;
     std::vector<llvm::Value*> shape = shape_values(call, count);
+    llvm::SmallVector<std::int64_t> extents;
+    for (const llvm::Value* extent : shape)
+        extents.push_back(llvm::cast<llvm::ConstantInt>(extent)->getSExtValue());
     llvm::GlobalVariable* data =
-        e.module.shared_array(call.call.text, type->element(), count, e.scope(), call.call.location);
+        e.module.shared_array(call.call.text, type->element(), count, extents, e.scope(), call.call.location);
     data->setAlignment(std::max(llvm::Align(alignment_of(call[2].type)), data->getAlign().valueOrOne()));
     if (count == 0 && shape.size() == 1) {
         llvm::Value* bytes = e.builder.CreateZExt(

@@ -73,9 +73,11 @@ class ModuleEmitter {
     [[nodiscard]] llvm::Constant* text_constant(const std::string& text);
     [[nodiscard]] llvm::GlobalVariable* constant_array(const GlobalValue& array, TypeRef element);
     /// @param count elements; 0: the dynamic shared memory of the launch
+    /// @param extents whose product it is
     [[nodiscard]] llvm::GlobalVariable* shared_array(const std::string& name, TypeRef element,
-                                                     std::uint64_t count, llvm::DISubprogram* scope,
-                                                     Location place);
+                                                     std::uint64_t count,
+                                                     llvm::ArrayRef<std::int64_t> extents,
+                                                     llvm::DISubprogram* scope, Location place);
     [[nodiscard]] llvm::DIFile* file(const std::string& path);
 
     Program& program;

@@ -177,8 +177,8 @@ llvm::GlobalVariable* ModuleEmitter::constant_array(const GlobalValue& array, Ty
 }
 
 llvm::GlobalVariable* ModuleEmitter::shared_array(const std::string& name, TypeRef element,
-                                                  std::uint64_t count, llvm::DISubprogram* scope,
-                                                  Location place) {
+                                                  std::uint64_t count, llvm::ArrayRef<std::int64_t> extents,
+                                                  llvm::DISubprogram* scope, Location place) {
     if (count == 0) {
         const char* symbol = "cudasim_dynamic_shared";
         if (auto* existing = module.getNamedGlobal(symbol)) return existing;
@@ -196,9 +196,10 @@ llvm::GlobalVariable* ModuleEmitter::shared_array(const std::string& name, TypeR
                                               nullptr, llvm::GlobalValue::NotThreadLocal, shared_space);
     variable->setAlignment(llvm::Align(16));
     const std::uint64_t bits = count * element->bits;
-    llvm::Metadata* range = debug.getOrCreateSubrange(0, static_cast<std::int64_t>(count));
+    llvm::SmallVector<llvm::Metadata*> ranges;
+    for (const std::int64_t extent : extents) ranges.push_back(debug.getOrCreateSubrange(0, extent));
     auto* debug_array =
-        debug.createArrayType(bits, 128, debug_type_in_memory(element), debug.getOrCreateArray({range}));
+        debug.createArrayType(bits, 128, debug_type_in_memory(element), debug.getOrCreateArray(ranges));
     variable->addDebugInfo(
         debug.createGlobalVariableExpression(scope, shown, variable->getName(), scope->getFile(),
                                              static_cast<unsigned>(place.line), debug_array, true));

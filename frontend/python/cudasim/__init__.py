@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _SUBMODULES = ("cuda", "errors", "findings", "options", "switch", "types")
-_CLASSES = {"CudasimWarning": "errors"}
+_CLASSES = {"CudasimWarning": "errors", "check": "reports.collecting"}
 
 __all__ = [*_SUBMODULES, *_CLASSES, "__version__"]
 

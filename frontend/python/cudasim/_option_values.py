@@ -105,6 +105,25 @@ def path(value: Any) -> str:
     return text
 
 
+#: What the option check can be a list of; sync is always on.
+CHECKS = ("memory", "races", "sync")
+
+
+def checks(value: Any) -> str:
+    """Checks by their names, separated by commas, or an iterable of names: "memory,races,sync"."""
+    words = value.split(",") if isinstance(value, str) else list(value)
+    meant = {"none": (), "default": ("memory",), "all": CHECKS, **{word: (word,) for word in CHECKS}}
+    chosen = {"sync"}
+    for word in words:
+        name = word.strip()
+        if name not in meant:
+            raise NotValid(f"There is no check {name!r}.{did_you_mean(name, meant)}")
+        chosen.update(meant[name])
+    if not words:
+        raise ValueError("no check")
+    return ",".join(word for word in CHECKS if word in chosen)
+
+
 def debugger(value: Any) -> str:
     """Which debugger there is to be: "cudasim", "listen", "listen:wait", "connect:PATH", or nothing."""
     text = path(value)

@@ -24,13 +24,15 @@ class SourceLocation(NamedTuple):
 
 
 class MemoryObject(NamedTuple):
-    """The allocation or variable a memory fault is about; offset in bytes, relative to its first byte."""
+    """The allocation or variable that a fault or a race is about; offset in bytes, relative to its first byte; element as the
+    source has it ("tile[3, 5]"), empty where it is not known."""
 
     name: str
     space: str
     address: int
     bytes: int
     offset: int
+    element: str = ""
 
 
 class WaitingGroup(NamedTuple):
@@ -46,6 +48,22 @@ class WaitingGroup(NamedTuple):
     def __str__(self) -> str:
         place = f" at {self.location[0]}" if self.location else ""
         return f"ctaid={list(self.ctaid)} threads {self.thread_ranges}: {self.state}{place}"
+
+
+class RacingAccess(NamedTuple):
+    """One of the two accesses that race; value is empty where it is not known."""
+
+    what: str
+    tid: tuple
+    ctaid: tuple
+    coordinates: str
+    location: tuple
+    value: str
+
+    @property
+    def place(self) -> SourceLocation | None:
+        """The innermost source location, or None."""
+        return self.location[0] if self.location else None
 
 
 class Finding(NamedTuple):
@@ -65,6 +83,7 @@ class Finding(NamedTuple):
     threads: int
     object: MemoryObject | None
     waiting: tuple
+    accesses: tuple
     variables: tuple
     reproduce: str
 
@@ -96,8 +115,12 @@ def from_native(native: dict[str, Any]) -> Finding:
         )
         for group in native["waiting"]
     )
+    accesses = tuple(
+        RacingAccess(**{**access, "location": _chain(access["location"])}) for access in native["accesses"]
+    )
     fields = {
         **native,
+        "accesses": accesses,
         "location": _chain(native["location"]),
         "waiting": waiting,
         "variables": tuple(native["variables"]),

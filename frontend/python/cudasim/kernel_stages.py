@@ -35,7 +35,7 @@ def text_of(kernel: Any, stage: Any, architecture: Any = None) -> Any:
     if stage == "nvvm":
         return kernel.image.ir_text()
     if stage == "instrumented":
-        return _native.instrumented_ir(kernel.image, kernel.kernel_name, options.get("memory_checks"))
+        return _native.instrumented_ir(kernel.image, kernel.kernel_name, options.get("check"))
     from cudasim.compile.gpu_code import ptx_of
 
     return ptx_of(

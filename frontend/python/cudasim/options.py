@@ -27,6 +27,7 @@ from cudasim import _option_sources
 from cudasim._option_table import ROWS
 from cudasim._option_values import (
     NotValid,
+    checks,
     choice,
     debugger,
     did_you_mean,
@@ -80,7 +81,7 @@ def _parser(kind, lowest, highest, accepts):
         return whole_number(lowest, highest)
     if kind in ("seconds", "size"):
         return seconds(highest) if kind == "seconds" else size(highest)
-    return {"path": path, "devices": entries, "toggle": switch, "debugger": debugger}[kind]
+    return {"path": path, "devices": entries, "toggle": switch, "checks": checks, "debugger": debugger}[kind]
 
 
 def _option_of(name, kind, lowest, highest, default, default_from, accepts, explanation, *of_what):

@@ -35,9 +35,9 @@ class Compilations:
         for image, without, name in self.pairs:
             assert MARK not in without.ir_text()
             reads += image.ir_text().count("call") - without.ir_text().count("call")
-            for memory_checks in (True, False):
-                assert _native.instrumented_ir(image, name, memory_checks) == _native.instrumented_ir(
-                    without, name, memory_checks
+            for check in ("default", "none"):
+                assert _native.instrumented_ir(image, name, check) == _native.instrumented_ir(
+                    without, name, check
                 )
             assert _native.ptx(image, name, "sm_80") == _native.ptx(without, name, "sm_80")
         return reads

@@ -17,7 +17,7 @@ OTHER = {
     "max_faults": 3,
     "raise_float_division": True,
     "wrap": "warn",
-    "memory_checks": False,
+    "check": "races",
     "fma": True,
 }
 

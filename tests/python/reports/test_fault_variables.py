@@ -283,7 +283,7 @@ def test_options_do_not_change_what_is_seen():
 
     for settings in (
         {"carrier": "fiber"},
-        {"memory_checks": False},
+        {"check": "none"},
         {"policy": "random", "seed": 3},
         {"fma": True},
     ):

@@ -295,7 +295,7 @@ TEST(LaunchOptionsByName, every_option_keeps_its_value) {
     set_launch_option(options, "policy", std::string("random"));
     set_launch_option(options, "seed", std::uint64_t{1} << 63);
     set_launch_option(options, "time_limit", 1.5);
-    set_launch_option(options, "memory_checks", false);
+    set_launch_option(options, "check", std::string("none"));
     execution::LaunchOptions copy;
     for (const auto& row : launch_option_table()) row.set(copy, row.name, row.get(options));
     EXPECT_EQ(copy.policy, execution::Policy::random);

@@ -68,7 +68,7 @@ def replay(
             "Where you trust whoever made the record, say --trust"
         )
     # Recorded options are believed but for this one: unchecked code may write anywhere.
-    in_force = {**record.options, "memory_checks": True, **(changed or {})}
+    in_force = {**record.options, "check": f"{record.options['check']},memory", **(changed or {})}
     cache.apply()
     native = _native.Device(_native.DeviceProfile(record.device), 0, record.memory_base)
     chosen = _native.LaunchOptions(**in_force)

@@ -14,7 +14,8 @@ _DEFAULTS = {
     "policy": "forward",
     "carrier": "automatic",
     "wrap": "allow",
-    "memory_checks": True,
+    "check": "memory,sync",
+    "race_model": "idiom",
     "optimisation": 2,
 }
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cudasim import errors
 from cudasim._numba_config import poses_as_gpu
 from cudasim.findings import from_native
+from cudasim.reports import collecting
 from cudasim.reports.captured_variables import argument_names, values_in_frame
 from cudasim.reports.raised_exceptions import NONE
 from cudasim.reports.tracebacks import at_kernel_lines
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
     from cudasim.findings import Finding
     from cudasim.reports.raised_exceptions import RaisedExceptions
+
+#: What is found in launches that have computed what they compute all the same.
+_AFTER_THE_LAUNCH = frozenset(("data-race",))
 
 #: Error findings of this process, for the exit status of `cudasim run`.
 error_count = 0
@@ -65,6 +69,11 @@ def deliver(
     found = [from_native(native) for native in report.findings] if report is not None else []
     error_indices = [index for index, finding in enumerate(found) if finding.severity == "error"]
     interrupted = report.host_exception if report is not None else None
+    if collecting.collects() and interrupted is None and ends_launch.exception is None:
+        if all(found[index].kind in _AFTER_THE_LAUNCH for index in error_indices):
+            write_back()
+        collecting.collect(found)
+        return
     failed = bool(error_indices) or interrupted is not None or ends_launch.exception is not None
     if not failed:
         write_back()

@@ -1,0 +1,145 @@
+// See access_roles.h.
+#include "simulator/checks/access_roles.h"
+
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/InstIterator.h>
+
+#include <set>
+
+#include "simulator/jit/lowering.h"
+#include "simulator/jit/memory_accesses.h"
+#include "simulator/jit/synchronisation.h"
+
+namespace cudasim::checks {
+
+using namespace llvm;
+using jit::Compilation;
+using jit::MemoryAccess;
+using jit::MemoryOrder;
+
+bool is_internal(const Instruction& instruction) {
+    return instruction.getMetadata(jit::marks::internal) != nullptr;
+}
+
+bool orders_threads(const Instruction& instruction) {
+    if (is_internal(instruction)) return false;
+    if (const auto fence = jit::fence_at(instruction)) return fence->scope != image::Scope::thread;
+    if (const auto barrier = jit::barrier_at(instruction)) return barrier->threads != nullptr;
+    if (const auto warp = jit::warp_operation_at(instruction)) return warp->kind == jit::WarpKind::sync;
+    if (!instruction.isAtomic()) return false;
+    // Who looks at the result may mean to wait for others, and is to be told if a fence is missing.
+    if (!isa<StoreInst>(instruction) && !instruction.use_empty()) return true;
+    const auto ordering = isa<LoadInst>(instruction)        ? cast<LoadInst>(instruction).getOrdering()
+                          : isa<StoreInst>(instruction)     ? cast<StoreInst>(instruction).getOrdering()
+                          : isa<AtomicRMWInst>(instruction) ? cast<AtomicRMWInst>(instruction).getOrdering()
+                          : isa<AtomicCmpXchgInst>(instruction)
+                              ? cast<AtomicCmpXchgInst>(instruction).getSuccessOrdering()
+                              : AtomicOrdering::NotAtomic;
+    return jit::memory_order(ordering) > MemoryOrder::relaxed;
+}
+
+namespace {
+
+bool is_behind_fence(const StoreInst& store) {
+    const BasicBlock* block = store.getParent();
+    const Instruction* here = store.getPrevNode();
+    while (true) {
+        for (; here != nullptr; here = here->getPrevNode()) {
+            if (const auto fence = jit::fence_at(*here)) {
+                if (fence->scope != image::Scope::thread) return true;
+            } else if (here->mayWriteToMemory() && !is_internal(*here)) {
+                return false;
+            }
+        }
+        block = block->getSinglePredecessor();
+        if (block == nullptr || block == store.getParent()) return false;
+        here = &block->back();
+    }
+}
+
+}  // namespace
+
+bool FlagAccesses::contains(const Instruction& instruction) {
+    if (const auto* load = dyn_cast<LoadInst>(&instruction)) return load->isVolatile() && is_polled(*load);
+    const auto* store = dyn_cast<StoreInst>(&instruction);
+    return store != nullptr && store->isVolatile() && is_behind_fence(*store);
+}
+
+/// Whether the loop's end depends on what is loaded.
+bool FlagAccesses::is_polled(const LoadInst& load) {
+    if (!loops_) {
+        tree_.recalculate(function_);
+        loops_.emplace(tree_);
+    }
+    const Loop* loop = loops_->getLoopFor(load.getParent());
+    if (loop == nullptr) return false;
+    SmallVector<const Instruction*, 16> open{&load};
+    SmallPtrSet<const Instruction*, 16> known{&load};
+    while (!open.empty()) {
+        const Instruction* value = open.pop_back_val();
+        if (value->isTerminator() && loop->isLoopExiting(value->getParent())) return true;
+        for (const User* user : value->users()) {
+            const auto* next = dyn_cast<Instruction>(user);
+            if (next != nullptr && loop->contains(next) && known.insert(next).second) open.push_back(next);
+        }
+    }
+    return false;
+}
+
+namespace {
+
+/// Which of the kernel's parameters it writes through, and which it only reads through.
+class ParameterUses {
+  public:
+    explicit ParameterUses(Compilation& compilation) : compilation_(compilation) {}
+
+    /// Nothing is known of memory that is written through other addresses: then no parameter is only read.
+    jit::ParameterUse find() {
+        std::set<std::uint32_t> read, written;
+        for (Function& function : *compilation_.module) {
+            for (Instruction& instruction : instructions(function)) {
+                if (is_internal(instruction)) continue;
+                for (const MemoryAccess& access :
+                     jit::memory_accesses_of(instruction, function.getDataLayout())) {
+                    const auto parameter = parameter_of(access.address);
+                    const bool writes = (access.flags & (jit::access_write | jit::access_atomic)) != 0;
+                    if (parameter)
+                        (writes || access.is_volatile ? written : read).insert(*parameter);
+                    else if (writes && !is_on_chip(access.address))
+                        return {};
+                }
+            }
+        }
+        jit::ParameterUse use;
+        for (const std::uint32_t parameter : read)
+            if (!written.contains(parameter)) use.unchecked.push_back(parameter);
+        use.written.assign(written.begin(), written.end());
+        return use;
+    }
+
+    std::optional<std::uint32_t> parameter_of(Value* address) const {
+        const auto* argument = dyn_cast<Argument>(getUnderlyingObject(address, 0));
+        if (argument == nullptr || argument->getParent() != compilation_.kernel ||
+            argument->getArgNo() < jit::body_parameters)
+            return std::nullopt;
+        const std::uint32_t index = argument->getArgNo() - jit::body_parameters;
+        return compilation_.by_value[index] ? std::nullopt : std::optional(index);
+    }
+
+  private:
+    static bool is_on_chip(Value* address) {
+        const auto variable = jit::variable_behind(address);
+        return isa<AllocaInst>(getUnderlyingObject(address, 0)) ||
+               (variable && variable->space == jit::shared);
+    }
+
+    Compilation& compilation_;
+};
+
+}  // namespace
+
+jit::ParameterUse parameter_use_of(Compilation& compilation) {
+    return ParameterUses(compilation).find();
+}
+
+}  // namespace cudasim::checks

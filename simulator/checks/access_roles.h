@@ -1,0 +1,39 @@
+// What the accesses of a kernel are for, as far as its code shows: which volatile ones are flags, which
+// instructions order threads, and which parameters the kernel only reads through.
+#pragma once
+
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/Instructions.h>
+
+#include <optional>
+
+#include "simulator/jit/compilation.h"
+
+namespace cudasim::checks {
+
+/// The compiler's own (jit::marks::internal).
+[[nodiscard]] bool is_internal(const llvm::Instruction& instruction);
+
+/// Whether threads order each other by it, or try to: by anything but barriers of the block and the grid.
+[[nodiscard]] bool orders_threads(const llvm::Instruction& instruction);
+
+/// Volatile accesses that are meant as flags: a load that a loop polls, a store right behind a fence.
+class FlagAccesses {
+  public:
+    explicit FlagAccesses(llvm::Function& function) : function_(function) {}
+    [[nodiscard]] bool contains(const llvm::Instruction& instruction);
+
+  private:
+    [[nodiscard]] bool is_polled(const llvm::LoadInst& load);
+
+    llvm::Function& function_;
+    llvm::DominatorTree tree_;
+    std::optional<llvm::LoopInfo> loops_;
+};
+
+/// Which of the kernel's parameters it writes through, and which it only reads through. Where it also writes
+/// through other addresses than parameters, shared and local variables, nothing is known, and both are empty.
+[[nodiscard]] jit::ParameterUse parameter_use_of(jit::Compilation& compilation);
+
+}  // namespace cudasim::checks

@@ -1,0 +1,83 @@
+// See checks.h.
+#include "simulator/checks/checks.h"
+
+#include "simulator/checks/race_checks.h"
+#include "simulator/jit/standard_instrumentations.h"
+
+namespace cudasim::checks {
+
+namespace {
+
+class PtxModel final : public jit::Instrumentation {
+  public:
+    [[nodiscard]] std::string_view name() const override { return "race_model_ptx"; }
+    [[nodiscard]] std::uint32_t version() const override { return 1; }
+};
+
+const jit::Instrumentation& ptx_model() {
+    static const PtxModel instrumentation;
+    return instrumentation;
+}
+
+std::string_view trimmed(std::string_view word) {
+    const auto first = word.find_first_not_of(" \t");
+    if (first == std::string_view::npos) return {};
+    return word.substr(first, word.find_last_not_of(" \t") - first + 1);
+}
+
+void set(bool wanted, const jit::Instrumentation& instrumentation, jit::InstrumentationList& list) {
+    wanted ? list.add(instrumentation) : list.remove(instrumentation);
+}
+
+}  // namespace
+
+std::optional<Checks> checks_from(std::string_view words) {
+    Checks checks;
+    while (true) {
+        const auto comma = words.find(',');
+        const std::string_view word = trimmed(words.substr(0, comma));
+        if (word == "all")
+            checks = {.memory = true, .races = true};
+        else if (word == "default" || word == "memory")
+            checks.memory = true;
+        else if (word == "races")
+            checks.races = true;
+        else if (word != "none" && word != "sync")
+            return std::nullopt;
+        if (comma == std::string_view::npos) return checks;
+        words.remove_prefix(comma + 1);
+    }
+}
+
+std::string text_of(const Checks& checks) {
+    return std::string(checks.memory ? "memory," : "") + (checks.races ? "races," : "") + "sync";
+}
+
+Checks checks_of(const jit::InstrumentationList& list) {
+    return {.memory = list.contains(jit::memory_checks()),
+            .races = list.contains(race_checks()) || list.contains(race_checks_of_all())};
+}
+
+void choose(const Checks& checks, jit::InstrumentationList& list) {
+    // In this order: where a race is reported, its memory exists.
+    list.remove(race_checks());
+    list.remove(race_checks_of_all());
+    set(checks.memory, jit::memory_checks(), list);
+    set(checks.races, race_checks(), list);
+}
+
+void check_all_memory(jit::InstrumentationList& list) {
+    if (!list.contains(race_checks())) return;
+    list.remove(race_checks());
+    list.add(race_checks_of_all());
+}
+
+RaceModel race_model_of(const jit::InstrumentationList& list) {
+    return list.contains(ptx_model()) ? RaceModel::ptx : RaceModel::idiom;
+}
+
+void choose_race_model(RaceModel model, jit::InstrumentationList& list) {
+    set(model == RaceModel::ptx, ptx_model(), list);
+}
+
+}  // namespace cudasim::checks

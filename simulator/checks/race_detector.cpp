@@ -1,0 +1,368 @@
+// Comparing an access with those before it, and remembering it: cells and crowded words (race_shadow.h).
+//
+// What must hold of a cell, so that nothing is missed: an access may be forgotten when another one stands
+// for it, that is when every later access that nothing orders behind the forgotten one is not ordered behind
+// the other one either, and that touches the same bytes.
+//   - A later access of the same class stands for an earlier one that is ordered before it.
+//   - Where barriers alone order threads, two readers of different blocks stand for all readers, and two of
+//     one block for all of its phase: whoever writes later is another thread than one of the two.
+#include "simulator/checks/race_detector.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "simulator/checks/race_state.h"
+
+namespace cudasim::checks {
+
+/// An access that happens now.
+struct RaceDetector::Looked {
+    Block& block;
+    std::uint32_t thread = 0;
+    AccessClass kind = AccessClass::read;
+    Record record = 0;  ///< without bytes
+    AtomicScope scope = AtomicScope::device;
+    bool barriers_only = false;
+    std::uint64_t address = 0;
+    bool has_value = false;
+    std::uint64_t value = 0;  ///< its byte at `address` is the lowest
+    /// Records of earlier epochs are those of earlier launches, or of the block that had the shared memory
+    /// before.
+    std::uint32_t floor = 0;
+};
+
+/// The part of it that lies in one word.
+struct RaceDetector::Word {
+    std::uint64_t address = 0;
+    unsigned bytes = 0;  ///< as a mask
+    Cell& cell;
+};
+
+namespace {
+
+/// Its bytes as the memory has them now.
+std::uint64_t content(std::uint64_t word, unsigned mask) {
+    std::uint64_t value = 0;
+    unsigned shift = 0;
+    for (unsigned byte = 0; byte < word_bytes; ++byte) {
+        if ((mask >> byte & 1U) == 0) continue;
+        value |= std::uint64_t{*reinterpret_cast<const std::uint8_t*>(word + byte)} << shift;
+        shift += 8;
+    }
+    return value;
+}
+
+RaceSide side_of(Record record, AccessClass kind, std::uint64_t block) {
+    RaceSide side;
+    side.block = block;
+    side.thread = thread_of(record);
+    side.site = site_of(record);
+    side.kind = kind;
+    side.is_volatile = kind != AccessClass::atomic && (record & is_volatile) != 0;
+    if (kind == AccessClass::atomic) side.scope = scope_of(record);
+    return side;
+}
+
+}  // namespace
+
+/// Compiled code takes it for known that a thread reads the word when it has been read twice in the thread's
+/// epoch, or by two blocks, and looks at the second reader only. That is right as long as two readers of the
+/// whole word are there, and nobody has changed it but before the last barrier.
+void RaceDetector::mark_readers(const Looked& now, const Word& word) {
+    Cell& cell = word.cell;
+    if (epoch_of(cell.read[1]) < now.floor) return;
+    const auto changed = [&](Record record) {
+        const std::uint32_t epoch = epoch_of(record);
+        return epoch >= now.floor && (epoch >= now.block.phase() || block_of(epoch) != now.block.index);
+    };
+    if (bytes_of(cell.read[0]) != all_bytes || bytes_of(cell.read[1]) != all_bytes ||
+        now.kind != AccessClass::read || changed(cell.written) || changed(cell.atomic))
+        cell.read[1] |= has_more;
+}
+
+void RaceDetector::access(Block& block, std::uint32_t thread, const PlainAccess& access) {
+    Looked now{block, thread};
+    now.floor = floor_of(block, access.address);
+    now.kind = access.writes ? AccessClass::write : AccessClass::read;
+    now.record = present(block, thread) | (Record{std::min(access.site, unknown_site)} << site_shift);
+    if (access.is_volatile) now.record |= is_volatile;
+    now.barriers_only = access.barriers_only;
+    now.address = access.address;
+    now.has_value = access.has_value;
+    now.value = access.value;
+    look_at(now, access.address, access.bytes);
+}
+
+void RaceDetector::compare_atomic(Block& block, std::uint32_t thread, const AtomicAccess& access) {
+    Looked now{block, thread};
+    now.floor = floor_of(block, access.address);
+    now.kind = AccessClass::atomic;
+    now.record = with_scope(
+        present(block, thread) | (Record{std::min(access.site, unknown_site)} << site_shift), access.scope);
+    now.scope = access.scope;
+    now.barriers_only = access.barriers_only;
+    now.address = access.address;
+    look_at(now, access.address, access.bytes);
+}
+
+std::uint32_t RaceDetector::floor_of(const Block& block, std::uint64_t address) const {
+    const bool is_shared = address - block.shared_low < block.shared_bytes;
+    return is_shared ? std::max(block.first_epoch, launch_epoch_) : launch_epoch_;
+}
+
+/// Whether the record is of an access that happened before this one, or stands for none.
+bool RaceDetector::is_over(Record record, const Looked& now) const {
+    return epoch_of(record) < now.floor || is_ordered(record, now.block, now.thread);
+}
+
+void RaceDetector::look_at(const Looked& now, std::uint64_t address, std::uint64_t bytes) {
+    const std::uint64_t end = address + bytes;
+    for (std::uint64_t word = address & ~std::uint64_t{word_bytes - 1}; word < end; word += word_bytes) {
+        const unsigned from = word < address ? static_cast<unsigned>(address - word) : 0;
+        const unsigned to = end - word < word_bytes ? static_cast<unsigned>(end - word) : word_bytes;
+        const unsigned mask = ((1U << to) - 1) & ~((1U << from) - 1);
+        const Word here{word, mask, shadow_.cell(word)};
+        compare(here.cell.written, AccessClass::write, now, here);
+        compare(here.cell.atomic, AccessClass::atomic, now, here);
+        if (now.kind != AccessClass::read) {
+            compare(here.cell.read[0], AccessClass::read, now, here);
+            compare(here.cell.read[1], AccessClass::read, now, here);
+        }
+        switch (now.kind) {
+            case AccessClass::read:
+                note_read(now, here);
+                break;
+            case AccessClass::write:
+                note_write(now, here);
+                break;
+            case AccessClass::atomic:
+                note_atomic(now, here);
+                break;
+        }
+        mark_readers(now, here);
+    }
+}
+
+void RaceDetector::compare(Record before, AccessClass kind, const Looked& now, const Word& word) {
+    if (epoch_of(before) < now.floor) return;
+    const bool both_atomic = kind == AccessClass::atomic && now.kind == AccessClass::atomic;
+    // Those behind it have the scope that it has, unless that is mixed.
+    const bool scopes_reach = both_atomic && now.scope != AtomicScope::block &&
+                              scope_of(before) != AtomicScope::block &&
+                              scope_of(before) != AtomicScope::mixed;
+    if (scopes_reach) return;
+    if ((before & has_more) != 0) compare_crowd(now, word, kind);
+    const unsigned both = bytes_of(before) & word.bytes;
+    if (both == 0 || is_ordered(before, now.block, now.thread)) return;
+    if (both_atomic && block_of(epoch_of(before)) == now.block.index) return;
+    report(before, kind, now, word, both);
+}
+
+void RaceDetector::compare_crowd(const Looked& now, const Word& word, AccessClass kind) {
+    CrowdedWord* crowd = shadow_.find_crowd(word.address);
+    if (crowd == nullptr) return;
+    for (const CrowdedAccess& each : crowd->accesses)
+        if (each.kind == kind) compare(each.record & ~has_more, kind, now, word);
+}
+
+void RaceDetector::note_read(const Looked& now, const Word& word) {
+    const Record me = now.record | word.bytes;
+    auto& readers = word.cell.read;
+    for (Record& known : readers) {
+        if (!same_thread_and_epoch(known, me)) continue;
+        const bool adds_bytes = (word.bytes & ~bytes_of(known)) != 0;
+        if (adds_bytes && site_of(known) != site_of(me)) continue;
+        known |= word.bytes;
+        return;
+    }
+    const auto is_live = [&](Record record) { return !is_over(record, now); };
+    const auto covers = [&](Record record) {
+        return epoch_of(record) < now.floor || (bytes_of(record) & ~word.bytes) == 0;
+    };
+    if (!is_live(readers[0]) && covers(readers[0])) {
+        readers[0] = me;
+    } else if (!is_live(readers[1]) && covers(readers[1])) {
+        readers[1] = me | (epoch_of(readers[1]) < now.floor ? 0 : readers[1] & has_more);
+        if (is_live(readers[0]) && block_of(epoch_of(readers[0])) != now.block.index)
+            readers[1] |= other_block;
+    } else {
+        const bool whole = bytes_of(readers[0]) == all_bytes && bytes_of(readers[1]) == all_bytes;
+        if (!now.barriers_only || !whole || !is_live(readers[0]) || !is_live(readers[1])) {
+            add_to_crowd(now, word, me, AccessClass::read);
+        } else if (block_of(epoch_of(readers[0])) == block_of(epoch_of(readers[1])) &&
+                   block_of(epoch_of(readers[0])) != now.block.index) {
+            readers[1] = me | other_block | (readers[1] & has_more);
+        }
+    }
+}
+
+void RaceDetector::note_write(const Looked& now, const Word& word) {
+    Record me = now.record | word.bytes;
+    Record& known = word.cell.written;
+    if (same_thread_and_epoch(known, me) && site_of(known) == site_of(me)) {
+        known |= word.bytes;
+        return;
+    }
+    const bool stands = (bytes_of(known) & ~word.bytes) == 0 || epoch_of(known) < now.floor;
+    if (stands) {
+        known = me | (epoch_of(known) < now.floor ? 0 : known & has_more);
+        return;
+    }
+    add_to_crowd(now, word, me, AccessClass::write);
+}
+
+void RaceDetector::note_atomic(const Looked& now, const Word& word) {
+    Record me = now.record | word.bytes;
+    Record& known = word.cell.atomic;
+    if (epoch_of(known) < now.floor) {
+        known = me;
+        return;
+    }
+    if (same_thread_and_epoch(known, me)) {
+        const AtomicScope narrower = std::min(scope_of(known), now.scope);
+        const bool mixed = scope_of(known) == AtomicScope::mixed;
+        known = with_scope(me, mixed ? AtomicScope::mixed : narrower) | bytes_of(known) | (known & has_more);
+        return;
+    }
+    const bool covered = (bytes_of(known) & ~word.bytes) == 0;
+    // One of a wider scope does not stand for it: it races with fewer.
+    if (covered && (known & has_more) == 0 && now.scope <= scope_of(known) &&
+        is_ordered(known, now.block, now.thread)) {
+        known = me;
+        return;
+    }
+    if (now.barriers_only && covered && scope_of(known) == now.scope) {
+        // One older access, besides the newest one, stands for all.
+        if (CrowdedWord* crowd = shadow_.find_crowd(word.address); crowd != nullptr) {
+            const auto older = std::ranges::find(crowd->accesses, AccessClass::atomic, &CrowdedAccess::kind);
+            if (older != crowd->accesses.end() && (known & has_more) != 0) {
+                // Best is one of another block; else one that no barrier orders before this one.
+                const auto is_other = [&](Record record) {
+                    return epoch_of(record) >= now.floor && block_of(epoch_of(record)) != now.block.index;
+                };
+                const bool stays =
+                    bytes_of(older->record) == word.bytes &&
+                    (is_other(older->record) || (!is_other(known) && !is_over(older->record, now)));
+                if (!stays) older->record = known & ~has_more;
+                known = me | has_more;
+                return;
+            }
+        }
+    }
+    add_to_crowd(now, word, me, AccessClass::atomic);
+}
+
+/// `record` takes its place in the cell, as the newest of its kind, and what was there goes to the crowd.
+void RaceDetector::add_to_crowd(const Looked& now, const Word& word, Record record, AccessClass kind) {
+    CrowdedWord& crowd = shadow_.crowd(word.address);
+    Record& slot = kind == AccessClass::read    ? word.cell.read[1]
+                   : kind == AccessClass::write ? word.cell.written
+                                                : word.cell.atomic;
+    const std::uint32_t thread = now.thread, epoch = epoch_of(record);
+    if (kind == AccessClass::read && bytes_of(record) == all_bytes) {
+        std::uint64_t& bits = crowd.readers[thread / 64];
+        if (crowd.readers_epoch != epoch) {
+            crowd.readers.fill(0);
+            crowd.readers_epoch = epoch;
+        }
+        if ((bits >> (thread % 64) & 1U) != 0) return;
+        bits |= std::uint64_t{1} << (thread % 64);
+    }
+    if (crowd.accesses.size() >= crowd.clean_up_at) {
+        std::erase_if(crowd.accesses, [&](const CrowdedAccess& each) {
+            return epoch_of(each.record) < now.floor ||
+                   (each.kind == kind && (bytes_of(each.record) & ~word.bytes) == 0 &&
+                    (kind != AccessClass::atomic || now.scope <= scope_of(each.record)) &&
+                    is_ordered(each.record, now.block, now.thread));
+        });
+        crowd.clean_up_at = std::max<std::size_t>(16, 2 * crowd.accesses.size());
+    }
+    if (epoch_of(slot) >= now.floor) crowd.accesses.push_back({slot & ~has_more, kind});
+    if (kind == AccessClass::atomic && epoch_of(slot) >= now.floor && scope_of(slot) != now.scope) {
+        crowd.accesses.push_back({record, kind});
+        record = with_scope(record, AtomicScope::mixed);
+    }
+    slot = record | has_more;
+}
+
+void RaceDetector::report(Record before, AccessClass kind, const Looked& now, const Word& word,
+                          unsigned both) {
+    if (exhausted_ || (kind == AccessClass::atomic && scope_of(before) == AtomicScope::mixed)) return;
+    Race race;
+    race.first = side_of(before, kind, block_of(epoch_of(before)));
+    race.second = side_of(now.record, now.kind, now.block.index);
+    race.second.thread = now.thread;
+    race.cause = cause_of(before, kind, now);
+    const RaceKey key{race.first.site | static_cast<std::uint32_t>(kind) << 16,
+                      race.second.site | static_cast<std::uint32_t>(now.kind) << 16};
+    const auto bytes = static_cast<unsigned>(__builtin_popcount(both));
+    const std::uint64_t old_value = content(word.address, both);
+    std::uint64_t new_value = 0;
+    if (now.has_value) {
+        unsigned shift = 0;
+        for (unsigned byte = 0; byte < word_bytes; ++byte) {
+            if ((both >> byte & 1U) == 0) continue;
+            const std::uint64_t position = word.address + byte - now.address;
+            new_value |= (now.value >> (8 * position) & 0xFF) << shift;
+            shift += 8;
+        }
+    }
+    const bool equal = now.has_value && kind == AccessClass::write && now.kind == AccessClass::write &&
+                       old_value == new_value;
+    const auto [found, fresh] = races_.try_emplace(key);
+    // An example whose writes differ says more than one whose writes are equal.
+    // So does one that a barrier of the warp would not mend.
+    const bool better =
+        !fresh &&
+        ((!equal && found->second.equal_writes == found->second.pairs) ||
+         (race.cause != RaceCause::no_warp_barrier && found->second.cause == RaceCause::no_warp_barrier));
+    Race& merged = found->second;
+    if (fresh || better) {
+        race.address = word.address + static_cast<unsigned>(__builtin_ctz(both));
+        race.bytes = bytes;
+        race.shared_low = now.block.shared_bytes != 0 ? now.block.shared_low : 0;
+        race.old_value = old_value;
+        race.new_value = new_value;
+        race.has_new_value = now.has_value;
+        race.pairs = merged.pairs;
+        race.pair_bytes = merged.pair_bytes;
+        race.equal_writes = merged.equal_writes;
+        merged = race;
+    }
+    ++merged.pairs;
+    ++pairs_;
+    merged.pair_bytes += bytes;
+    merged.equal_writes += equal ? 1 : 0;
+}
+
+RaceCause RaceDetector::cause_of(Record before, AccessClass kind, const Looked& now) const {
+    if (kind == AccessClass::atomic && now.kind == AccessClass::atomic) return RaceCause::narrow_scope;
+    const std::uint32_t epoch = epoch_of(before), thread = thread_of(before);
+    const std::uint64_t owner = block_of(epoch);
+    if (!now.block.sync.empty()) {
+        const Thread& state = now.block.sync[now.thread];
+        if (state.pending_device.contains(owner, thread, epoch) ||
+            state.pending_block.contains(owner, thread, epoch))
+            return RaceCause::lock_without_fence;
+        for (const std::uint64_t address : state.observed) {
+            const auto variable = variables_.find(address);
+            if (address == 0 || variable == variables_.end()) continue;
+            for (const auto& publisher : variable->second.publishers)
+                if (publisher.epoch >= epoch && publisher.block == owner)
+                    return publisher.narrow_fence ? RaceCause::fence_too_narrow : RaceCause::fence_missing;
+        }
+    }
+    if (owner != now.block.index) return RaceCause::no_order;
+    return thread / lanes == now.thread / lanes ? RaceCause::no_warp_barrier : RaceCause::no_barrier;
+}
+
+std::vector<Race> RaceDetector::launch_ends() {
+    std::vector<Race> all;
+    all.reserve(races_.size());
+    for (auto& [key, race] : races_) all.push_back(race);
+    races_.clear();
+    variables_.clear();
+    return all;
+}
+
+}  // namespace cudasim::checks

@@ -1,0 +1,211 @@
+// Data races, exactly: two accesses to the same byte, one of them a write, by threads that nothing orders.
+//
+// The detector is told what the threads of a launch do, in the order in which they do it, and keeps for each
+// word who accessed it last (race_shadow.h). An access is compared with those before it: what happened before
+// it is found by the cheapest test first.
+//
+//   same thread · an earlier launch, or before a grid barrier · same block, before its last barrier ·
+//   same warp, known through a warp barrier · known through fences and atomic operations (known_accesses.h)
+//
+// What orders threads, besides barriers (RaceModel::idiom, what CUDA's programming guide and its samples
+// rely on):
+//   - A fence, then an atomic operation or store of the same thread on x: it publishes at x what the thread
+//     knew at its last fence, its own accesses included. What it knows comes from barriers, too: a fence by
+//     all, a barrier, an atomic of one thread publishes for all. A fence of block scope publishes in the
+//     block only, as does an atomic operation of block scope.
+//   - An atomic operation or load that comes later to x acquires what is published there, at once. A
+//     compare-and-swap is how locks are taken: what it acquires counts from the thread's next fence on.
+//   - Orders that the program names (release, acquire) are fences in themselves.
+// With RaceModel::ptx every atomic operation without an order of its own needs the fence behind it, as in the
+// PTX memory model (PTX ISA, "Memory Consistency Model", causality order). Shuffles and votes order nothing.
+//
+// One host thread, and one launch at a time. Nothing here knows kernels, LLVM or devices.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "simulator/checks/known_accesses.h"
+#include "simulator/checks/race_records.h"
+#include "simulator/checks/race_shadow.h"
+#include "simulator/image/scope.h"
+#include "simulator/jit/memory_order.h"
+
+namespace cudasim::checks {
+
+enum class RaceModel : std::uint8_t { idiom, ptx };
+
+/// A plain or volatile access.
+struct PlainAccess {
+    std::uint64_t address = 0;
+    std::uint64_t bytes = 0;
+    bool writes = false;
+    bool is_volatile = false;
+    /// The kernel's threads order each other by barriers of the block, or grid, and nothing else. Then two
+    /// readers stand for all. The same for all accesses of a launch.
+    bool barriers_only = false;
+    std::uint32_t site = unknown_site;
+    std::uint64_t value = 0;  ///< what a write of up to 8 bytes writes
+    bool has_value = false;
+};
+
+enum class AtomicKind : std::uint8_t { load, store, update, compare_and_swap };
+
+struct AtomicAccess {
+    std::uint64_t address = 0;
+    std::uint32_t bytes = 0;
+    AtomicKind kind = AtomicKind::update;
+    bool wrote = true;  ///< false: a compare-and-swap that compared unequal
+    AtomicScope scope = AtomicScope::device;
+    jit::MemoryOrder order = jit::MemoryOrder::relaxed;
+    bool barriers_only = false;  ///< as in PlainAccess
+    std::uint32_t site = unknown_site;
+};
+
+/// One of the two accesses of a race.
+struct RaceSide {
+    std::uint64_t block = 0;
+    std::uint32_t thread = 0;
+    std::uint32_t site = unknown_site;
+    AccessClass kind = AccessClass::read;
+    bool is_volatile = false;
+    AtomicScope scope = AtomicScope::device;  ///< of an atomic access
+};
+
+/// Why nothing orders the two.
+enum class RaceCause : std::uint8_t {
+    no_barrier,          ///< threads of one block
+    no_warp_barrier,     ///< of one warp
+    no_order,            ///< of different blocks, which have no common barrier
+    narrow_scope,        ///< two atomic accesses of which one does not reach the other's block
+    lock_without_fence,  ///< the second took a lock behind the first's release, and has no fence behind that
+    fence_missing,       ///< the first published by an atomic access without a fence in front of it
+    fence_too_narrow     ///< the same, with a fence of block scope
+};
+
+/// Races between two places, merged.
+struct Race {
+    RaceSide first, second;  ///< an example: first as it was done, second when it was noticed
+    RaceCause cause = RaceCause::no_barrier;
+    std::uint64_t address = 0;  ///< of the example: its first byte that both touch
+    std::uint32_t bytes = 0;
+    std::uint64_t shared_low = 0;  ///< of the second's block: where its shared memory begins; 0: it has none
+    std::uint64_t old_value = 0;   ///< what the memory held when the second was noticed, `bytes` of it
+    std::uint64_t new_value = 0;   ///< what the second writes there
+    bool has_new_value = false;
+    std::uint64_t pairs = 0;         ///< how many such races
+    std::uint64_t pair_bytes = 0;    ///< of all of them
+    std::uint64_t equal_writes = 0;  ///< pairs of plain writes that write what is there already
+};
+
+class RaceDetector {
+  public:
+    /// A block that runs. Compiled code reads its BlockFloors.
+    struct Block;
+
+    explicit RaceDetector(RaceShadow& shadow);
+    ~RaceDetector();
+    RaceDetector(const RaceDetector&) = delete;
+    RaceDetector& operator=(const RaceDetector&) = delete;
+
+    [[nodiscard]] RaceShadow& shadow() { return shadow_; }
+
+    void launch_begins(RaceModel model);
+    /// What was found since launch_begins().
+    [[nodiscard]] std::vector<Race> launch_ends();
+    /// How many pairs of accesses that race there were since launch_begins().
+    [[nodiscard]] std::uint64_t pairs() const { return pairs_; }
+    /// Epochs are used up: accesses of this launch from then on were not compared.
+    [[nodiscard]] bool exhausted() const { return exhausted_; }
+
+    /// Its threads begin. The reference is good until block_ends(). Beyond 1,024 threads std::length_error.
+    /// @param shared_low, shared_bytes its shared memory, which another block may have had before
+    [[nodiscard]] Block& block_begins(std::uint64_t block, std::uint32_t threads,
+                                      std::uint64_t shared_low = 0, std::uint64_t shared_bytes = 0);
+    void block_ends(Block& block);
+    [[nodiscard]] static BlockFloors* floors(Block& block);
+
+    /// All threads of the block that have not ended have come.
+    void block_barrier(Block& block);
+    /// The same for all blocks; told for each of them.
+    void grid_barrier(Block& block);
+    /// A barrier for some threads: what `came` did is over for those that wait there.
+    void named_barrier(Block& block, std::span<const std::uint32_t> came,
+                       std::span<const std::uint32_t> waiting);
+    /// The lane of the thread comes to a warp barrier for the lanes of the mask (bar.warp.sync).
+    void warp_barrier(Block& block, std::uint32_t thread, std::uint32_t mask);
+    void fence(Block& block, std::uint32_t thread, jit::MemoryOrder order, image::Scope scope);
+    void access(Block& block, std::uint32_t thread, const PlainAccess& access);
+    void atomic(Block& block, std::uint32_t thread, const AtomicAccess& access);
+
+  private:
+    struct Thread;
+    /// An address at which atomic operations and stores publish what their threads knew at their fences.
+    struct SyncVariable {
+        KnownAccesses device;                                     ///< published for everyone
+        std::unordered_map<std::uint64_t, KnownAccesses> blocks;  ///< published within a block
+        /// Who published last, for reports.
+        struct Publisher {
+            std::uint64_t block = 0;
+            std::uint32_t thread = 0;
+            std::uint32_t epoch = 0;
+            bool narrow_fence = false;  ///< with a fence of block scope only
+        };
+        std::array<Publisher, 8> publishers{};
+        std::uint32_t publications = 0;
+    };
+    struct Looked;
+    struct Word;
+
+    [[nodiscard]] std::uint32_t draw(Block& block);
+    [[nodiscard]] Record present(Block& block, std::uint32_t thread);
+    [[nodiscard]] std::uint64_t block_of(std::uint32_t epoch) const;
+    [[nodiscard]] Thread& sync_state(Block& block, std::uint32_t thread);
+    [[nodiscard]] bool is_ordered(Record before, const Block& block, std::uint32_t thread) const;
+    [[nodiscard]] std::uint32_t floor_of(const Block& block, std::uint64_t address) const;
+    [[nodiscard]] bool is_over(Record record, const Looked& now) const;
+    void compare(Record before, AccessClass kind, const Looked& now, const Word& word);
+    void compare_crowd(const Looked& now, const Word& word, AccessClass kind);
+    void mark_readers(const Looked& now, const Word& word);
+    void note_read(const Looked& now, const Word& word);
+    void note_write(const Looked& now, const Word& word);
+    void note_atomic(const Looked& now, const Word& word);
+    void add_to_crowd(const Looked& now, const Word& word, Record record, AccessClass kind);
+    void look_at(const Looked& now, std::uint64_t address, std::uint64_t bytes);
+    void report(Record before, AccessClass kind, const Looked& now, const Word& word, unsigned both);
+    [[nodiscard]] RaceCause cause_of(Record before, AccessClass kind, const Looked& now) const;
+
+    void compare_atomic(Block& block, std::uint32_t thread, const AtomicAccess& access);
+
+    [[nodiscard]] KnownAccesses knowledge(const Block& block, std::uint32_t thread) const;
+    [[nodiscard]] KnownAccesses fenced(const Block& block, std::uint32_t thread, bool device) const;
+    void take_fence(Block& block, std::uint32_t thread, bool device);
+    void acquire(Block& block, std::uint32_t thread, const AtomicAccess& access, SyncVariable& variable);
+    void publish(Block& block, std::uint32_t thread, const AtomicAccess& access);
+    void renew(Block& block, std::uint32_t thread);
+
+    RaceShadow& shadow_;
+    RaceModel model_ = RaceModel::idiom;
+    std::uint32_t next_epoch_ = 1;
+    std::uint32_t launch_epoch_ = 0;  ///< everything before it is ordered before this launch, or grid barrier
+    bool exhausted_ = false;
+    std::uint64_t pairs_ = 0;
+    /// Which block drew the epochs from `first` to the next segment's.
+    struct Segment {
+        std::uint32_t first;
+        std::uint64_t block;
+    };
+    std::vector<Segment> segments_;
+    std::vector<std::unique_ptr<Block>> blocks_, unused_;
+    std::unordered_map<std::uint64_t, SyncVariable> variables_;  ///< by address
+    using RaceKey = std::pair<std::uint32_t, std::uint32_t>;     ///< site and class of each
+    std::map<RaceKey, Race> races_;
+};
+
+}  // namespace cudasim::checks

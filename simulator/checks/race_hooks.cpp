@@ -1,0 +1,84 @@
+// Unlike the engine's hooks these allocate: races are looked for on one worker, so no other thread can hold
+// the allocator's lock for long, and nothing switches away from the thread in here.
+#include "simulator/checks/race_hooks.h"
+
+#include <array>
+
+#include "simulator/checks/race_state.h"
+#include "simulator/jit/abi.h"
+
+namespace cudasim::checks {
+
+namespace {
+
+using jit::ThreadContext;
+
+RaceDetector::Block* block_of(const ThreadContext* context) {
+    return static_cast<RaceDetector::Block*>(context->block->check_state);
+}
+
+/// Local memory cannot.
+bool can_race(const RaceDetector::Block& block, std::uint64_t address) {
+    return address - block.shared_low < block.shared_bytes || block.detector->shadow().covers(address);
+}
+
+extern "C" {
+
+void cudasim_hook_race_access(ThreadContext* context, std::uint64_t address, std::uint64_t bytes,
+                              std::uint32_t flags, std::uint64_t value, std::uint32_t) {
+    RaceDetector::Block* block = block_of(context);
+    if (block == nullptr || !can_race(*block, address)) return;
+    PlainAccess access;
+    access.address = address;
+    access.bytes = bytes;
+    access.writes = (flags & plain_writes) != 0;
+    access.is_volatile = (flags & plain_volatile) != 0;
+    access.barriers_only = (flags & plain_barriers_only) != 0;
+    access.site = flags & site_mask;
+    access.has_value = (flags & plain_has_value) != 0;
+    access.value = value;
+    block->detector->access(*block, context->thread, access);
+}
+
+void cudasim_hook_race_atomic(ThreadContext* context, std::uint64_t address, std::uint32_t bytes,
+                              std::uint32_t flags, std::uint32_t wrote, std::uint32_t) {
+    RaceDetector::Block* block = block_of(context);
+    if (block == nullptr || !can_race(*block, address)) return;
+    AtomicAccess access;
+    access.address = address;
+    access.bytes = bytes;
+    access.kind = static_cast<AtomicKind>(flags >> atomic_kind_shift & 3U);
+    access.scope = static_cast<AtomicScope>(flags >> atomic_scope_shift & 3U);
+    access.order = static_cast<jit::MemoryOrder>(flags >> atomic_order_shift & 7U);
+    access.barriers_only = (flags & atomic_barriers_only) != 0;
+    access.site = flags & site_mask;
+    access.wrote = wrote != 0;
+    block->detector->atomic(*block, context->thread, access);
+}
+
+void cudasim_hook_race_fence(ThreadContext* context, std::uint32_t order, std::uint32_t scope,
+                             std::uint32_t) {
+    if (RaceDetector::Block* block = block_of(context))
+        block->detector->fence(*block, context->thread, static_cast<jit::MemoryOrder>(order),
+                               static_cast<image::Scope>(scope));
+}
+
+void cudasim_hook_race_warp(ThreadContext* context, std::uint32_t mask, std::uint32_t) {
+    if (RaceDetector::Block* block = block_of(context))
+        block->detector->warp_barrier(*block, context->thread, mask);
+}
+
+}  // extern "C"
+
+}  // namespace
+
+std::span<const jit::HookAddress> race_hooks() {
+    static const std::array hooks{
+        jit::HookAddress{"cudasim_hook_race_access", reinterpret_cast<void*>(cudasim_hook_race_access)},
+        jit::HookAddress{"cudasim_hook_race_atomic", reinterpret_cast<void*>(cudasim_hook_race_atomic)},
+        jit::HookAddress{"cudasim_hook_race_fence", reinterpret_cast<void*>(cudasim_hook_race_fence)},
+        jit::HookAddress{"cudasim_hook_race_warp", reinterpret_cast<void*>(cudasim_hook_race_warp)}};
+    return hooks;
+}
+
+}  // namespace cudasim::checks

@@ -1,0 +1,241 @@
+// See race_observer.h.
+#include "simulator/checks/race_observer.h"
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "simulator/execution/shared_memory.h"
+#include "simulator/memory/arena.h"
+
+namespace cudasim::checks {
+
+namespace {
+
+RaceDetector::Block& state_of(const execution::ObservedBlock& block) {
+    return *static_cast<RaceDetector::Block*>(block.check_state);
+}
+
+AtomicScope atomic_scope(image::Scope scope) {
+    if (scope <= image::Scope::cluster) return AtomicScope::block;
+    return scope == image::Scope::device ? AtomicScope::device : AtomicScope::system;
+}
+
+using execution::SharedMemory;
+using findings::Finding;
+using findings::FindingKind;
+using findings::MemoryObject;
+using memory::Arena;
+
+/// Shared memory and the device's arena, where both are at their places; else the arena alone.
+std::uint64_t window_low(std::uint64_t memory_base) {
+    const bool at_its_place = memory_base - Arena::fixed_base < Arena::slots * Arena::slot_bytes;
+    return at_its_place ? SharedMemory::region_low : memory_base;
+}
+
+std::string scope_text(AtomicScope scope) {
+    switch (scope) {
+        case AtomicScope::block:
+            return " of block scope";
+        case AtomicScope::system:
+            return " of system scope";
+        default:
+            return " of device scope";
+    }
+}
+
+std::string access_text(const RaceSide& side, bool with_scope) {
+    if (side.kind == AccessClass::atomic)
+        return "atomic operation" + (with_scope ? scope_text(side.scope) : std::string());
+    return std::string(side.is_volatile ? "volatile " : "") +
+           (side.kind == AccessClass::write ? "write" : "read");
+}
+
+std::string cure(const Race& race) {
+    switch (race.cause) {
+        case RaceCause::no_barrier:
+            return "no barrier of the block between them";
+        case RaceCause::no_warp_barrier:
+            return "no barrier of the block or the warp between them: the lanes of a warp need not run in "
+                   "lockstep";
+        case RaceCause::no_order:
+            return "nothing orders the blocks: there is no barrier for them but that of the grid, and no "
+                   "fence "
+                   "with an atomic operation that the other one waits for";
+        case RaceCause::narrow_scope:
+            return "the scope is too narrow: an atomic operation of block scope is atomic for the threads of "
+                   "its own block only";
+        case RaceCause::lock_without_fence:
+            return "the lock is taken without a fence: after the compare-and-swap that takes it a fence is "
+                   "missing";
+        case RaceCause::fence_missing:
+            return "a fence is missing in front of the atomic operation that says that it is done";
+        case RaceCause::fence_too_narrow:
+            return "the fence is too narrow: one of block scope orders memory for the threads of its own "
+                   "block "
+                   "only";
+    }
+    return "";
+}
+
+std::string hexadecimal(std::uint64_t value, std::uint32_t bytes) {
+    char text[24];
+    std::snprintf(text, sizeof text, "0x%0*llx", static_cast<int>(2 * bytes),
+                  static_cast<unsigned long long>(value));
+    return text;
+}
+
+std::string object_text(const std::optional<MemoryObject>& object, std::uint64_t address) {
+    if (!object) return "address " + hexadecimal(address, 8);
+    if (!object->element.empty()) return object->element + " in " + object->space + " memory";
+    return object->space + " memory" + (object->name.empty() ? "" : " '" + object->name + "'") + " at byte " +
+           std::to_string(object->offset);
+}
+
+std::string place_text(const findings::CallChain& chain) {
+    if (chain.empty() || chain.front().line == 0) return "";
+    return " at " + chain.front().file + ":" + std::to_string(chain.front().line);
+}
+
+Finding finding_of(const Race& race, const execution::ObserverFindings& launch) {
+    const bool is_note = race.equal_writes == race.pairs;
+    Finding finding;
+    finding.kind = is_note ? FindingKind::equal_writes : FindingKind::data_race;
+    finding.severity = findings::info(finding.kind).severity;
+    finding.object = launch.object(race.address, race.shared_low);
+    const bool scopes = race.cause == RaceCause::narrow_scope;
+    for (const RaceSide* side : {&race.first, &race.second})
+        finding.accesses.push_back({access_text(*side, scopes), launch.coordinate(side->block, side->thread),
+                                    launch.place(side->site), ""});
+    finding.accesses[0].value = race.first.kind == AccessClass::write && race.bytes != 0
+                                    ? hexadecimal(race.old_value, race.bytes)
+                                    : "";
+    if (race.second.kind == AccessClass::read)
+        finding.accesses[1].value = hexadecimal(race.old_value, race.bytes);
+    else if (race.has_new_value)
+        finding.accesses[1].value = hexadecimal(race.new_value, race.bytes);
+    finding.thread = finding.accesses[1].thread;
+    finding.location = finding.accesses[1].location;
+    finding.count = race.pairs;
+    finding.message = (is_note ? "equal values are written by several threads: " : "data race: ") +
+                      finding.accesses[1].what + " of " + object_text(finding.object, race.address) +
+                      ", and " + finding.accesses[0].what + " by " +
+                      findings::coordinates(finding.accesses[0].thread) +
+                      place_text(finding.accesses[0].location) + "; " + cure(race) + " (" +
+                      std::to_string(race.pairs) + (race.pairs == 1 ? " pair, " : " pairs, ") +
+                      std::to_string(race.pair_bytes) + (race.pair_bytes == 1 ? " byte)" : " bytes)");
+    return finding;
+}
+
+}  // namespace
+
+RaceObserver::RaceObserver(std::uint64_t memory_base)
+    : shadow_(window_low(memory_base), memory_base + Arena::slot_bytes - window_low(memory_base)),
+      detector_(shadow_) {}
+
+void RaceObserver::launch_begins(const execution::LaunchBegin&) {
+    blocks_.clear();
+    detector_.launch_begins(model_);
+}
+
+void RaceObserver::block_begins(execution::ObservedBlock& block) {
+    RaceDetector::Block& state =
+        detector_.block_begins(block.block, block.threads,
+                               reinterpret_cast<std::uint64_t>(block.shared.data()), block.shared.size());
+    blocks_[block.block] = &state;
+    block.check_state = &state;
+}
+
+void RaceObserver::barrier(const execution::ObservedBlock& block, jit::BarrierKind kind) {
+    if (kind == jit::BarrierKind::grid)
+        detector_.grid_barrier(state_of(block));
+    else
+        detector_.block_barrier(state_of(block));
+}
+
+void RaceObserver::named_barrier(const execution::ObservedBlock& block,
+                                 const execution::CompletedBarrier& barrier) {
+    std::vector<std::uint32_t> came;
+    for (std::uint32_t thread = 0; thread < barrier.arrivals.size(); ++thread)
+        if (barrier.arrivals[thread] != 0) came.push_back(thread);
+    detector_.named_barrier(state_of(block), came, barrier.waiting);
+}
+
+void RaceObserver::block_ends(const execution::ObservedBlock& block, execution::BlockEnd) {
+    blocks_.erase(block.block);
+    detector_.block_ends(state_of(block));
+}
+
+void RaceObserver::allocated(std::uint64_t address, std::uint64_t bytes, std::string_view) {
+    shadow_.add_range(address, bytes);
+}
+
+void RaceObserver::freed(std::uint64_t address) {
+    shadow_.remove_range(address);
+}
+
+void RaceObserver::access(execution::ThreadHandle& thread, const execution::ObservedAccess& access) {
+    using execution::AccessKind;
+    const auto block = blocks_.find(thread.coordinate().block);
+    const bool is_unknown = access.kind == AccessKind::view;  // NumPy may do anything with it, or nothing
+    if (is_unknown || block == blocks_.end() || !shadow_.covers(access.address)) return;
+    const std::uint32_t site = thread.site_here();
+    if (access.order != jit::MemoryOrder::plain) {
+        AtomicAccess atomic;
+        atomic.address = access.address;
+        atomic.bytes = static_cast<std::uint32_t>(access.bytes);
+        atomic.kind = access.compares                    ? AtomicKind::compare_and_swap
+                      : access.kind == AccessKind::read  ? AtomicKind::load
+                      : access.kind == AccessKind::write ? AtomicKind::store
+                                                         : AtomicKind::update;
+        atomic.wrote = access.kind != AccessKind::read;
+        atomic.scope = atomic_scope(access.scope);
+        atomic.order = access.order;
+        atomic.site = site;
+        detector_.atomic(*block->second, thread.thread(), atomic);
+        return;
+    }
+    PlainAccess plain;
+    plain.address = access.address;
+    plain.bytes = access.bytes;
+    plain.writes = access.kind != AccessKind::read;
+    plain.is_volatile = access.is_volatile;
+    plain.site = site;
+    if (access.written != nullptr && access.bytes <= sizeof plain.value) {
+        plain.has_value = true;
+        std::memcpy(&plain.value, access.written, access.bytes);
+    }
+    detector_.access(*block->second, thread.thread(), plain);
+}
+
+void RaceObserver::memory(execution::ThreadHandle&, const execution::ObservedMemory& memory) {
+    if (memory.space == execution::MemorySpace::shared)
+        shadow_.add_range(memory.address, memory.bytes);
+    else
+        shadow_.remove_range(memory.address, memory.bytes);
+}
+
+void RaceObserver::fence(execution::ThreadHandle& thread, jit::MemoryOrder order, image::Scope scope) {
+    const auto block = blocks_.find(thread.coordinate().block);
+    if (block != blocks_.end()) detector_.fence(*block->second, thread.thread(), order, scope);
+}
+
+void RaceObserver::lane_comes(execution::ThreadHandle& thread, jit::WarpKind kind, std::uint32_t mask) {
+    const auto block = blocks_.find(thread.coordinate().block);
+    if (block != blocks_.end() && kind == jit::WarpKind::sync)
+        detector_.warp_barrier(*block->second, thread.thread(), mask);
+}
+
+void RaceObserver::adds_findings(execution::ObserverFindings& findings) {
+    for (const Race& race : detector_.launch_ends()) findings.add(finding_of(race, findings));
+    if (!detector_.exhausted()) return;
+    Finding finding;
+    finding.kind = FindingKind::race_checks_ended;
+    finding.severity = findings::info(finding.kind).severity;
+    finding.message =
+        "races were looked for until the launch had begun 2^32 periods between barriers, and not after that";
+    findings.add(std::move(finding));
+}
+
+}  // namespace cudasim::checks

@@ -1,0 +1,148 @@
+// A slow race detector that is plainly right: a vector clock with an entry for every thread of the launch,
+// and a list of all accesses ever made. The rules are those at the head of race_detector.h.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "simulator/checks/race_detector.h"
+
+namespace cudasim::checks {
+
+class RaceOracle {
+  public:
+    using Clock = std::vector<std::uint32_t>;
+
+    struct Past {
+        std::uint32_t thread;  ///< of the launch
+        std::uint32_t time;
+        std::uint64_t address, bytes;
+        AccessClass kind;
+        AtomicScope scope;
+    };
+
+    RaceOracle(std::uint32_t blocks, std::uint32_t threads, RaceModel model)
+        : threads_(threads), model_(model), all_(std::size_t{blocks} * threads) {
+        for (auto& each : all_) each.knows.assign(all_.size(), 0);
+        for (auto& each : all_)
+            each.fenced_device = each.fenced_block = each.pending_device = each.pending_block =
+                Clock(all_.size(), 0);
+    }
+
+    /// Those that race with this access.
+    std::vector<Past> plain(std::uint32_t thread, std::uint64_t address, std::uint64_t bytes, bool writes) {
+        return add({thread, 0, address, bytes, writes ? AccessClass::write : AccessClass::read, {}});
+    }
+
+    std::vector<Past> atomic(std::uint32_t thread, const AtomicAccess& access) {
+        auto found = add({thread, 0, access.address, access.bytes, AccessClass::atomic, access.scope});
+        Thread& me = all_[thread];
+        Variable& variable = variables_[access.address];
+        const bool wide = access.scope != AtomicScope::block;
+        const std::uint32_t block = thread / threads_;
+        using jit::MemoryOrder;
+        const bool acquires = access.order == MemoryOrder::acquire ||
+                              access.order == MemoryOrder::acquire_release ||
+                              access.order == MemoryOrder::sequential;
+        const bool releases = access.order == MemoryOrder::release ||
+                              access.order == MemoryOrder::acquire_release ||
+                              access.order == MemoryOrder::sequential;
+        if (access.kind != AtomicKind::store) {
+            const bool at_once =
+                acquires || (model_ == RaceModel::idiom && access.kind != AtomicKind::compare_and_swap);
+            if (wide) join(at_once ? me.knows : me.pending_device, variable.device);
+            join(at_once ? me.knows : me.pending_block, variable.blocks[block]);
+        }
+        if (access.kind == AtomicKind::load || !access.wrote) return found;
+        if (releases) {
+            me.fenced_block = me.knows;
+            if (wide) me.fenced_device = me.knows;
+        }
+        if (access.kind == AtomicKind::store) variable = {};
+        if (wide) join(variable.device, me.fenced_device);
+        join(variable.blocks[block], me.fenced_block);
+        return found;
+    }
+
+    void fence(std::uint32_t thread, jit::MemoryOrder order, bool device) {
+        Thread& me = all_[thread];
+        if (order != jit::MemoryOrder::release) {
+            join(me.knows, me.pending_block);
+            me.pending_block = {};
+            if (device) join(me.knows, me.pending_device);
+            if (device) me.pending_device = {};
+        }
+        if (order == jit::MemoryOrder::acquire) return;
+        me.fenced_block = me.knows;
+        if (device) me.fenced_device = me.knows;
+    }
+
+    void block_barrier(std::uint32_t block) {
+        std::vector<std::uint32_t> members;
+        for (std::uint32_t each = 0; each < threads_; ++each) members.push_back(block * threads_ + each);
+        meet(members, members);
+    }
+    void grid_barrier() {
+        std::vector<std::uint32_t> members;
+        for (std::uint32_t each = 0; each < all_.size(); ++each) members.push_back(each);
+        meet(members, members);
+    }
+    /// Threads of the launch.
+    void meet(const std::vector<std::uint32_t>& came, const std::vector<std::uint32_t>& waiting) {
+        Clock knows, device, narrow;
+        for (const auto each : came) {
+            join(knows, all_[each].knows);
+            join(device, all_[each].fenced_device);
+            join(narrow, all_[each].fenced_block);
+        }
+        for (const auto each : waiting) {
+            join(all_[each].knows, knows);
+            join(all_[each].fenced_device, device);
+            join(all_[each].fenced_block, narrow);
+        }
+    }
+
+  private:
+    struct Thread {
+        Clock knows, fenced_device, fenced_block, pending_device, pending_block;
+    };
+    struct Variable {
+        Clock device;
+        std::map<std::uint32_t, Clock> blocks;
+    };
+
+    static void join(Clock& into, const Clock& from) {
+        if (into.size() < from.size()) into.resize(from.size(), 0);
+        for (std::size_t each = 0; each < from.size(); ++each) into[each] = std::max(into[each], from[each]);
+    }
+
+    std::vector<Past> add(Past now) {
+        std::vector<Past> racing;
+        const Clock& knows = all_[now.thread].knows;
+        for (const Past& past : past_) {
+            if (past.thread == now.thread || past.address >= now.address + now.bytes ||
+                now.address >= past.address + past.bytes)
+                continue;
+            if (past.kind == AccessClass::read && now.kind == AccessClass::read) continue;
+            if (past.kind == AccessClass::atomic && now.kind == AccessClass::atomic) {
+                const bool same_block = past.thread / threads_ == now.thread / threads_;
+                const bool wide = past.scope != AtomicScope::block && now.scope != AtomicScope::block;
+                if (same_block || wide) continue;
+            }
+            if (past.time > knows[past.thread]) racing.push_back(past);
+        }
+        now.time = ++all_[now.thread].knows[now.thread];
+        past_.push_back(now);
+        return racing;
+    }
+
+    std::uint32_t threads_;
+    RaceModel model_;
+    std::vector<Thread> all_;
+    std::map<std::uint64_t, Variable> variables_;
+    std::vector<Past> past_;
+};
+
+}  // namespace cudasim::checks
