@@ -18,8 +18,7 @@ using execution::LaunchOptions;
 
 /// @throws type_error for a name that is not an option of a launch, value_error for
 /// a value that it does not take
-LaunchOptions make_options(const py::kwargs& given) {
-    LaunchOptions options;
+void set_options(LaunchOptions& options, const py::kwargs& given) {
     const auto known = driver::launch_option_table();
     for (const auto& [key, value] : given) {
         const auto name = py::cast<std::string>(key);
@@ -31,6 +30,11 @@ LaunchOptions make_options(const py::kwargs& given) {
             throw py::value_error(error.what());
         }
     }
+}
+
+LaunchOptions make_options(const py::kwargs& given) {
+    LaunchOptions options;
+    set_options(options, given);
     return options;
 }
 
@@ -115,11 +119,19 @@ void bind_launch(py::module_& module) {
              py::arg("display_name"), py::arg("configuration"), py::arg("options"), py::arg("progress"),
              py::arg("arguments") = py::list())
         .def("launch", &launch, "Runs the kernel to its end; returns None or a LaunchReport.")
+        .def(
+            "change_options",
+            [](BoundPlan& self, const py::kwargs& given) { set_options(self.plan.options, given); },
+            "From the next launch on: options by their names.")
         .def("compile", &compile, "Compiles the kernel now; returns its bytes of static shared memory.");
     py::class_<BoundHostPlan, std::shared_ptr<BoundHostPlan>>(
         module, "HostPlan", "A launch of host code as a kernel (cudasim._pyfiber).")
         .def(py::init(&make_host_plan), py::arg("device"), py::arg("configuration"), py::arg("options"),
              py::arg("sources"), py::arg("progress"))
+        .def(
+            "change_options",
+            [](BoundHostPlan& self, const py::kwargs& given) { set_options(self.plan.options, given); },
+            "As LaunchPlan's.")
         .def("record_as", &record_as, py::arg("number"), py::arg("display_name"), py::arg("arguments"),
              py::arg("parameters"), py::arg("front_end"), py::arg("roots"), py::arg("version"),
              py::arg("keep_after") = false, "The next launch is recorded; take_record() has it afterwards.")

@@ -76,7 +76,12 @@ def check(command, expected, folder):
         assert status == 0
     else:
         assert same(expected, output), f"$ {command}\n{output}\n--- documented ---\n{expected}"
-        assert (status != 0) == ("Traceback" in expected), f"$ {command}: exit status {status}"
+        finds = re.search(
+            r"^cudasim check: .*: [1-9]\d* findings? \(([1-9]|0 errors, [1-9])", expected, re.MULTILINE
+        )
+        assert (status != 0) == ("Traceback" in expected or finds is not None), (
+            f"$ {command}: exit status {status}"
+        )
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 _USAGE = """usage: python -m cudasim script.py [arguments]
        python -m cudasim -m module [arguments]
 
-       python -m cudasim run|debug|dap|info|ir|record|replay|show|cache ...
+       python -m cudasim run|check|debug|dap|info|ir|record|replay|show|cache ...
 
 Runs a script or module with numba.cuda simulated by cudasim, or a command of the program `cudasim`. For options see
 `python -m cudasim run --help`.
 """
-_COMMANDS = ("run", "debug", "dap", "info", "ir", "record", "replay", "show", "cache")
+_COMMANDS = ("run", "check", "debug", "dap", "info", "ir", "record", "replay", "show", "cache")
 
 
 def main() -> Any:

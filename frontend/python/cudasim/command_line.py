@@ -1,6 +1,7 @@
 """The command-line program `cudasim`.
 
 cudasim run [options] script.py args…    runs a script with numba.cuda simulated
+cudasim check [options] script.py args…  the same with every check, under several schedules
 cudasim info [--json]                    versions, the simulated device, options in force
 cudasim ir script.py --kernel NAME       a kernel at one stage of its compilation
 cudasim debug script.py args…            stops, steps and looks at kernels' threads
@@ -21,7 +22,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import cudasim
-from cudasim import kernel_stages, recording_commands, script_runner
+from cudasim import check_command, kernel_stages, recording_commands, script_runner
 from cudasim._option_values import is_switch_value
 from cudasim.debugger_client import arguments as debugger_arguments
 from cudasim.options import TABLE, OptionError
@@ -38,7 +39,7 @@ def main(arguments: Any = None) -> Any:
     if given[:1] == ["ir"] and "--" in given:
         at = given.index("--")
         given, after = given[:at], given[at + 1 :]
-    if given[:1] in (["run"], ["record"], ["debug"]):
+    if given[:1] in (["run"], ["check"], ["record"], ["debug"]):
         before, rest = _split_at_script(given[1:])
         if given[0] == "record":
             try:
@@ -78,7 +79,7 @@ def _split_at_script(arguments):
     """
     switches = {option.argument for option in TABLE if option.is_switch}
     valued = {option.argument for option in TABLE if not option.is_switch}
-    valued |= {*recording_commands.RECORD_VALUED, *debugger_arguments.VALUED}
+    valued |= {*check_command.VALUED, *recording_commands.RECORD_VALUED, *debugger_arguments.VALUED}
     result, rest = [], list(arguments)
     while rest and rest[0].startswith("-") and rest[0] not in ("-", "--") and not rest[0].startswith("-m"):
         name = rest.pop(0)
@@ -107,6 +108,7 @@ def _parser():
     script_runner.add_arguments(run)
     run.set_defaults(command=_run, runs_script=True)
 
+    check_command.add_to(commands)
     info = commands.add_parser("info", help="versions, the simulated device, options in force")
     info.add_argument("--json", action="store_true", help="for programs")
     info.set_defaults(command=_info)

@@ -22,7 +22,7 @@ from cudasim.launch.launch_configuration import (
     fits,
 )
 from cudasim.memory.device_memory import is_device_memory
-from cudasim.reports import reporting
+from cudasim.reports import check_session, reporting
 from cudasim.streams import stream_work
 from cudasim.streams.stream import Stream, checked_stream, key_of, stream_or_zero
 
@@ -123,7 +123,11 @@ class Function:
         plan, buffer = self._plan(grid, block, shared_bytes), self._packed(args)
 
         def work():
-            report = plan.launch(buffer)
+            checks = check_session.session
+            if checks is None:
+                report = plan.launch(buffer)
+            else:
+                report = checks.run(plan, self.name, lambda: plan.launch(buffer))
             if report is not None:
                 reporting.deliver(report, {}, lambda: None)
             return args

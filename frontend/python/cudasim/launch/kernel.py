@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import threading
 import weakref
+from functools import partial
 from typing import TYPE_CHECKING
 
 from cudasim import _native, cache, options, types
@@ -23,7 +24,7 @@ from cudasim.launch.launch_configuration import (
     check_extents,
     check_launch_bounds,
 )
-from cudasim.reports import progress, reporting
+from cudasim.reports import check_session, progress, reporting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,11 +79,20 @@ class LaunchEntry:
 
         if kernel.constants:
             self.launch = self._launch_with_constants
+        if kernel.constants or check_session.session is not None:
             self.plan = plan
+        if check_session.session is not None:
+            self.launch = partial(self._checked, self.launch)
 
     def _launch_with_constants(self, buffer):
         warn_of_changes(self.kernel.constants)
         return self.plan.launch(buffer)
+
+    def _checked(self, launch, buffer):
+        session = check_session.session
+        if session is None:  # it ended with the program, which still launches: from an exit handler
+            return launch(buffer)
+        return session.run(self.plan, self.kernel.py_func.__name__, lambda: launch(buffer))
 
     def _padded_pack(self, *values):
         return self.kernel.packer.pack(*values) + bytes(self.padding)

@@ -18,7 +18,7 @@ from cudasim.python_mode.choice import warn_of_not_gpu_code
 from cudasim.python_mode.kernel_globals import KernelFunctions
 from cudasim.python_mode.reach import names_in, reachable_functions
 from cudasim.python_mode.values import ArgumentBuilder
-from cudasim.reports import reporting
+from cudasim.reports import check_session, reporting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -167,10 +167,15 @@ class PythonEntry:
         estimate = slowness.Estimate.of(kernel, self._blocks)
         with debuggers.attached() as (thread_tracer, each_thread):
             function = tracers.below_a_threads_frame(kernel.function) if each_thread else kernel.function
-            report, outcome = _pyfiber.launch(
-                self.plan, function, values, ends_launch, thread_tracer, each_thread, estimate, kernel.files,
-                kernel.name, *self._limits, self._time_limit,
-            )  # fmt: skip
+
+            def launch():
+                return _pyfiber.launch(
+                    self.plan, function, values, ends_launch, thread_tracer, each_thread, estimate, kernel.files,
+                    kernel.name, *self._limits, self._time_limit,
+                )  # fmt: skip
+
+            checks = check_session.session
+            report, outcome = launch() if checks is None else checks.run(self.plan, kernel.name, launch)
         raised, ends = [reporting.FromThread(*known) for known in outcome]
         if kernel.refusal is not None:
             self._report_refusal(raised.exception)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cudasim import errors
 from cudasim._numba_config import poses_as_gpu
 from cudasim.findings import from_native
-from cudasim.reports import collecting
+from cudasim.reports import check_session, collecting
 from cudasim.reports.captured_variables import argument_names, values_in_frame
 from cudasim.reports.raised_exceptions import NONE
 from cudasim.reports.tracebacks import at_kernel_lines
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
     from cudasim.findings import Finding
     from cudasim.reports.raised_exceptions import RaisedExceptions
-
-#: What is found in launches that have computed what they compute all the same.
-_AFTER_THE_LAUNCH = frozenset(("data-race",))
 
 #: Error findings of this process, for the exit status of `cudasim run`.
 error_count = 0
@@ -69,8 +66,17 @@ def deliver(
     found = [from_native(native) for native in report.findings] if report is not None else []
     error_indices = [index for index, finding in enumerate(found) if finding.severity == "error"]
     interrupted = report.host_exception if report is not None else None
+    checks = check_session.session
+    if checks is not None and not collecting.collects():
+        checks.take(found, report)
+        error_indices = [
+            index for index in error_indices if found[index].kind not in check_session.AFTER_THE_LAUNCH
+        ]
+        found_warnings = []  # they are in the session's report
+    else:
+        found_warnings = [finding for finding in found if finding.severity == "warning"]
     if collecting.collects() and interrupted is None and ends_launch.exception is None:
-        if all(found[index].kind in _AFTER_THE_LAUNCH for index in error_indices):
+        if all(found[index].kind in check_session.AFTER_THE_LAUNCH for index in error_indices):
             write_back()
         collecting.collect(found)
         return
@@ -90,9 +96,8 @@ def deliver(
     try:
         if report is not None and report.core_problem:
             warn_at_users_line("option", f"core: there is no core file: {report.core_problem}")
-        for finding in found:
-            if finding.severity == "warning":
-                _warn(finding, kernel_globals)
+        for finding in found_warnings:
+            _warn(finding, kernel_globals)
     except Warning:
         # A filter turned the warning into an error; the kernel's own error comes first.
         if exception is None:

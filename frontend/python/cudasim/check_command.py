@@ -1,0 +1,272 @@
+"""`cudasim check [options] script.py arguments…`: runs a program with every check, repeats its launches under other schedules, and says
+what was found. Names of options are those of compute-sanitizer where it has them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from cudasim import check_reports, options, script_runner, suppressions
+from cudasim.reports import check_session
+from cudasim.reports.check_session import CheckSession, Schedule
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+    from typing import TextIO
+
+    from cudasim.reports.check_session import Found
+
+#: compute-sanitizer's tools, and the checks that they are here.
+TOOLS = {"memcheck": "memory,sync", "racecheck": "races", "synccheck": "sync"}
+
+#: Options that take a value, as the arguments before the script are told from the script's.
+VALUED = (
+    "--tool", "--kernel-name", "--launch-skip", "--launch-count", "--print-limit", "--error-exitcode", "--log-file", "--suppressions",
+    "--gen-suppressions", "--json", "--sarif", "--junit", "--schedules", "--repeats",
+)  # fmt: skip
+
+
+class UsageError(Exception):
+    """What was asked for cannot be done; the message says what and why."""
+
+
+class _File(NamedTuple):
+    """A file that was opened before the program runs, so that a place that cannot be written is known then."""
+
+    path: str
+    stream: TextIO
+
+
+def add_to(commands: Any) -> None:
+    """Adds the command to the parser of `cudasim`."""
+    parser = commands.add_parser(
+        "check",
+        help="run a script with every check, under several schedules",
+        description="Runs a script (or -m module) with every check, repeats each launch in another order of threads, and reports what was found. "
+        "The exit status is 1 when there are errors or warnings, or no launch at all; else the script's.",
+    )
+    parser.add_argument(
+        "--tool", choices=sorted(TOOLS), help="one of compute-sanitizer's tools; by default every check"
+    )
+    parser.add_argument(
+        "--kernel-name", metavar="TEXT", help="kernels whose name contains TEXT, or regex:EXPRESSION"
+    )
+    parser.add_argument(
+        "--launch-skip",
+        type=_count,
+        default=0,
+        metavar="N",
+        help="leave out the first N launches of each kernel",
+    )
+    parser.add_argument("--launch-count", type=_count, metavar="N", help="at most N launches of each kernel")
+    parser.add_argument(
+        "--print-limit", type=_count, default=100, metavar="N", help="print at most N findings (100)"
+    )
+    parser.add_argument(
+        "--error-exitcode",
+        type=_count,
+        default=1,
+        metavar="N",
+        help="exit status when there are findings (1)",
+    )
+    parser.add_argument(
+        "--log-file", metavar="FILE", help="where reports go instead of the standard error output"
+    )
+    parser.add_argument(
+        "--suppressions", metavar="FILE", help="findings that are allowed, one line each with a reason"
+    )
+    parser.add_argument(
+        "--gen-suppressions", metavar="FILE", help="write lines for --suppressions that allow what was found"
+    )
+    parser.add_argument("--json", metavar="FILE", help="write the findings for programs")
+    parser.add_argument("--sarif", metavar="FILE", help="the same as SARIF 2.1.0, for code hosts")
+    parser.add_argument("--junit", metavar="FILE", help="the same as JUnit's XML, for build servers")
+    parser.add_argument(
+        "--schedules", type=_count, default=1, metavar="N",
+        help="repeat each launch N times: in reverse order, then in random orders (1); 0 repeats none",
+    )  # fmt: skip
+    parser.add_argument(
+        "--repeats", type=_count, default=10, metavar="N",
+        help="launches of each kernel and configuration that are repeated (10)",
+    )  # fmt: skip
+    script_runner.add_arguments(parser)
+    parser.set_defaults(command=run, runs_script=True)
+
+
+def _count(text):
+    number = int(text)
+    if number < 0:
+        raise ValueError("negative")
+    return number
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """The command. Returns its exit status."""
+    try:
+        return _run(parsed)
+    except (UsageError, suppressions.SuppressionError) as error:
+        print(f"cudasim check: {error}", file=sys.stderr)
+        return 2
+
+
+def _run(parsed):
+    if parsed.option_check is None:
+        parsed.option_check = TOOLS[parsed.tool] if parsed.tool else "all"
+    script = script_runner.taken_from(parsed)
+    if not script:
+        raise UsageError("no script given; write: cudasim check script.py [arguments]")
+    allowed = _suppressions(parsed.suppressions)
+    files = {
+        name: _opened(getattr(parsed, name))
+        for name in ("json", "sarif", "junit", "log_file", "gen_suppressions")
+    }
+    session = CheckSession(
+        _schedules(parsed.schedules),
+        parsed.repeats,
+        options.get("time_limit") or 60,
+        _selection(parsed),
+        options.get("policy"),
+    )
+    check_session.session = session
+    try:
+        status = script_runner.run(script)
+    finally:
+        check_session.session = None
+    sys.stdout.flush()
+    found, used = _without_allowed(list(session.found.values()), allowed)
+    out = files["log_file"].stream if files["log_file"] else sys.stderr
+    _print(found, parsed.print_limit, out, shlex.join(script))
+    for suppression in allowed:
+        if suppression not in used:
+            print(
+                f"cudasim check: {parsed.suppressions}:{suppression.line}: nothing was found that it allows",
+                file=out,
+            )
+    counts = _counts(session, found)
+    _write_reports(files, found, counts, session)
+    print(_summary(counts), file=out)
+    for file in files.values():
+        if file:
+            file.stream.close()
+    if counts["launches"] == 0:
+        print("cudasim check: the program launched no kernel, so nothing was checked", file=sys.stderr)
+        return status or 1
+    if counts["errors"] or counts["warnings"]:
+        return parsed.error_exitcode
+    return status
+
+
+def _schedules(count):
+    """In reverse order, then in random ones."""
+    policy = options.get("policy")
+    first = [Schedule(name, {"policy": name}) for name in ("reverse", "forward") if name != policy][:1]
+    seeds = range(1, count)
+    return (first + [Schedule(f"random, seed {seed}", {"policy": "random", "seed": seed}) for seed in seeds])[
+        :count
+    ]
+
+
+def _selection(parsed: argparse.Namespace) -> Callable[[str, int], bool]:
+    name = parsed.kernel_name
+    try:
+        expression = re.compile(name[6:] if name.startswith("regex:") else re.escape(name)) if name else None
+    except re.error as error:
+        raise UsageError(f"--kernel-name {name!r} is no regular expression: {error}") from None
+    first = parsed.launch_skip + 1
+    end = first + parsed.launch_count if parsed.launch_count is not None else None
+
+    def selects(kernel, number):
+        if expression is not None and not expression.search(kernel):
+            return False
+        return number >= first and (end is None or number < end)
+
+    return selects
+
+
+def _suppressions(path):
+    if path is None:
+        return []
+    try:
+        return suppressions.read(path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"cannot read the suppressions {path}: {getattr(error, 'strerror', error)}"
+        ) from None
+
+
+def _opened(path):
+    if path is None:
+        return None
+    try:
+        return _File(path, open(path, "w", encoding="utf-8"))  # noqa: SIM115 - closed at the end
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from None
+
+
+def _without_allowed(found, allowed):
+    """What is not allowed, and the suppressions that allowed something."""
+    rest, used = [], set()
+    for each in found:
+        by = [suppression for suppression in allowed if suppressions.allows(suppression, each.finding)]
+        used.update(by)
+        if not by and not suppressions.is_allowed_in_source(each.finding):
+            rest.append(each)
+    order = {"error": 0, "warning": 1, "note": 2}
+    rest.sort(key=lambda each: order[each.finding.severity])
+    return rest, used
+
+
+def _print(found: list[Found], limit: int, out: TextIO, script: str) -> None:
+    for each in found[:limit]:
+        print(each.text, end="", file=out)
+        schedules = ", ".join(each.schedules)
+        print(f"  in launch {each.launch} of the program, order of threads: {schedules}\n", file=out)
+    if len(found) > limit:
+        print(
+            f"cudasim check: {len(found) - limit} further findings are not printed (--print-limit)", file=out
+        )
+
+
+def _counts(session, found):
+    severities = [each.finding.severity for each in found]
+    return {
+        "launches": session.launches,
+        "kernels": len(session.kernels),
+        "schedules": 1 + len(session.schedules),
+        "runs": session.runs,
+        "errors": severities.count("error"),
+        "warnings": severities.count("warning"),
+        "notes": severities.count("note"),
+    }
+
+
+def _summary(counts):
+    def of(name):
+        one = "launch" if name == "launches" else name[:-1]
+        return f"{counts[name]} {one if counts[name] == 1 else name}"
+
+    findings = counts["errors"] + counts["warnings"] + counts["notes"]
+    kinds = f" ({of('errors')}, {of('warnings')}, {of('notes')})" if findings else ""
+    total = f"{findings} finding{'' if findings == 1 else 's'}{kinds}"
+    return f"cudasim check: {of('launches')} of {of('kernels')} under {of('schedules')}: {total}"
+
+
+def _write_reports(files, found, counts, session):
+    texts = {
+        "json": lambda: check_reports.as_json(found, counts),
+        "sarif": lambda: check_reports.as_sarif(found, os.getcwd()),
+        "junit": lambda: check_reports.as_junit(found, session.kernels),
+        "gen_suppressions": lambda: "".join(
+            suppressions.line_for(each.finding) + "say why\n"
+            for each in found
+            if each.finding.severity != "note"
+        ),
+    }
+    for name, text in texts.items():
+        if files[name]:
+            files[name].stream.write(text())

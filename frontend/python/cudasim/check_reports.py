@@ -1,0 +1,114 @@
+"""Findings of `cudasim check` in the forms that other programs read: JSON, SARIF 2.1.0 and JUnit's XML."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+import cudasim
+
+if TYPE_CHECKING:
+    from cudasim.findings import Finding
+    from cudasim.reports.check_session import Found
+
+_SARIF_LEVELS = {"error": "error", "warning": "warning", "note": "note"}
+_SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def as_json(found: list[Found], counts: dict[str, int]) -> str:
+    """{"counts": …, "findings": [{kind, severity, message, kernel, tid, ctaid, location, accesses, …}]}"""
+    findings = [
+        {**_as_data(each.finding), "schedules": each.schedules, "launch": each.launch} for each in found
+    ]
+    return json.dumps({"counts": counts, "findings": findings}, indent=2) + "\n"
+
+
+def _as_data(finding: Finding) -> dict[str, Any]:
+    data = finding._asdict()
+    del data["variables"]
+    data["location"] = [place._asdict() for place in finding.location]
+    data["waiting"] = [str(group) for group in finding.waiting]
+    data["object"] = finding.object._asdict() if finding.object is not None else None
+    data["accesses"] = [
+        {**access._asdict(), "location": [place._asdict() for place in access.location]}
+        for access in finding.accesses
+    ]
+    return data
+
+
+def as_sarif(found: list[Found], folder: str) -> str:
+    """A SARIF log (OASIS SARIF 2.1.0), as code hosts show it beside the lines of a change.
+
+    :param folder: of the sources: files below it get paths relative to it
+    """
+    kinds = sorted({each.finding.kind for each in found})
+    results = []
+    for each in found:
+        finding = each.finding
+        result: dict[str, Any] = {
+            "ruleId": finding.kind,
+            "ruleIndex": kinds.index(finding.kind),
+            "level": _SARIF_LEVELS[finding.severity],
+            "message": {
+                "text": f"{finding.headline()} (kernel {finding.kernel}, {', '.join(each.schedules)})"
+            },
+        }
+        if finding.place is not None:
+            result["locations"] = [_sarif_location(finding.place, folder)]
+        if finding.accesses:
+            result["relatedLocations"] = [
+                {
+                    **_sarif_location(access.place, folder),
+                    "message": {"text": f"{access.what} by {access.coordinates}"},
+                }
+                for access in finding.accesses
+                if access.place is not None
+            ]
+        results.append(result)
+    driver = {
+        "name": "cudasim",
+        "version": cudasim.__version__,
+        "rules": [{"id": kind, "name": kind} for kind in kinds],
+    }
+    log = {
+        "$schema": _SARIF_SCHEMA,
+        "version": "2.1.0",
+        "runs": [{"tool": {"driver": driver}, "results": results}],
+    }
+    return json.dumps(log, indent=2) + "\n"
+
+
+def _sarif_location(place: Any, folder: str) -> dict[str, Any]:
+    path = os.path.abspath(place.file)
+    inside = os.path.relpath(path, folder)
+    region = {"startLine": max(1, place.line)}
+    if place.column:
+        region["startColumn"] = place.column
+    uri = path if inside.startswith("..") else inside
+    return {
+        "physicalLocation": {"artifactLocation": {"uri": uri.replace(os.sep, "/")}, "region": region},
+        "logicalLocations": [{"name": place.function, "kind": "function"}],
+    }
+
+
+def as_junit(found: list[Found], kernels: dict[str, int]) -> str:
+    """One test case for each kernel that was launched; errors and warnings are failures."""
+    suite = ElementTree.Element("testsuite", name="cudasim check", tests=str(len(kernels)))
+    failures = 0
+    for name in kernels:
+        case = ElementTree.SubElement(suite, "testcase", classname="cudasim", name=name)
+        for each in found:
+            if each.finding.kernel != name or each.finding.severity == "note":
+                continue
+            failures += 1
+            failure = ElementTree.SubElement(
+                case, "failure", type=each.finding.kind, message=each.finding.headline()
+            )
+            failure.text = each.text
+    suite.set("failures", str(failures))
+    root = ElementTree.Element("testsuites")
+    root.append(suite)
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"

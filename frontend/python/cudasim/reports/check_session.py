@@ -1,0 +1,181 @@
+"""What `cudasim check` does with the launches of a program: it repeats them under other schedules, gathers what is found, and lets
+the program go on.
+
+A launch runs first in forked children, one for each further schedule, from the memory that it begins with. A child sends its
+findings through a pipe and prints nothing. Then the launch runs in the program itself, in the order of threads that the
+program's options say.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import select
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from cudasim.findings import from_native
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cudasim.findings import Finding
+
+#: Findings of launches that have computed what they compute all the same.
+AFTER_THE_LAUNCH = frozenset(("data-race",))
+
+#: The session of this process, if there is one.
+session: CheckSession | None = None
+
+
+class Found(NamedTuple):
+    """A finding, where it was found first, and its report for people."""
+
+    finding: Finding
+    text: str
+    schedules: tuple[
+        str, ...
+    ]  #: of that launch, under which it was found: "forward", "reverse", "random, seed 3"
+    launch: int  #: the number of the launch in the program, from 1
+
+
+class Schedule(NamedTuple):
+    """Options of a launch, and what they are called."""
+
+    name: str
+    options: dict[str, Any]
+
+
+def key_of(finding: Finding) -> tuple[Any, ...]:
+    """What findings of one cause have in common: the kind and the lines, in any order."""
+    places = [access.location for access in finding.accesses] or [finding.location]
+    return (finding.kind, *sorted((chain[0].file, chain[0].line) if chain else ("", 0) for chain in places))
+
+
+class CheckSession:
+    """The launches of one program.
+
+    :param schedules: under which each launch is repeated
+    :param own: what the program's own schedule is called
+    :param most_repeats: of each kernel and configuration; further launches run in the program only
+    :param seconds: that a repeated launch may take
+    :param selects: (name of the kernel, number of its launch from 1) → whether its findings count
+    """
+
+    def __init__(
+        self,
+        schedules: list[Schedule],
+        most_repeats: int = 10,
+        seconds: float = 60,
+        selects: Callable[[str, int], bool] = lambda name, number: True,
+        own: str = "forward",
+    ) -> None:
+        self.own = own
+        self.schedules, self.most_repeats, self.seconds, self.selects = (
+            schedules,
+            most_repeats,
+            seconds,
+            selects,
+        )
+        self.launches = self.runs = 0
+        self.kernels: dict[str, int] = {}  #: name → launches
+        self.found: dict[tuple[Any, ...], Found] = {}
+        self._repeats: dict[Any, int] = {}
+        self._selected = True
+
+    def run(self, plan: Any, name: str, launch: Callable[[], Any]) -> Any:
+        """A launch of the program, repeated before.
+
+        :param plan: a _native.LaunchPlan or HostPlan: in children its options are changed
+        :param launch: runs it; returns a report, or a tuple that begins with one
+        """
+        self.launches += 1
+        self.kernels[name] = number = self.kernels.get(name, 0) + 1
+        self._selected = self.selects(name, number)
+        repeats = self._repeats.get(id(plan), 0)
+        if self._selected and repeats < self.most_repeats:
+            self._repeats[id(plan)] = repeats + 1
+            for schedule in self.schedules:
+                self._repeat(plan, schedule, launch)
+        self.runs += 1
+        return launch()
+
+    def take(self, findings: list[Finding], report: Any) -> None:
+        """What a launch in the program itself has found."""
+        texts = [report.text_of(index) for index in range(len(findings))] if report is not None else []
+        self._add(list(zip(findings, texts)), self.own)
+
+    def _add(self, findings: list[tuple[Finding, str]], schedule: str) -> None:
+        if not self._selected:
+            return
+        for finding, text in findings:
+            known = self.found.get(key_of(finding))
+            if known is None:
+                known = Found(finding, text, (schedule,), self.launches)
+            elif known.launch == self.launches and schedule not in known.schedules:
+                # What the program itself did is the report.
+                shown = (finding, text) if schedule == self.own else (known.finding, known.text)
+                known = Found(*shown, (*known.schedules, schedule), known.launch)
+            self.found[key_of(finding)] = known
+
+    def _repeat(self, plan: Any, schedule: Schedule, launch: Callable[[], Any]) -> None:
+        read_end, write_end = os.pipe()
+        sys.stdout.flush()
+        child = os.fork()
+        if child == 0:
+            _in_child(plan, schedule, launch, read_end, write_end, self.seconds)
+        os.close(write_end)
+        try:
+            data = _read_all(read_end, self.seconds + 10)
+        finally:
+            os.close(read_end)
+        if data is None:
+            os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        self.runs += 1
+        if data:
+            self._add([(from_native(native), text) for native, text in pickle.loads(data)], schedule.name)  # noqa: S301
+        elif os.waitstatus_to_exitcode(status) != 0:
+            how = "did not end" if data is None else f"ended with status {os.waitstatus_to_exitcode(status)}"
+            print(
+                f"cudasim check: a repeated launch ({schedule.name}) {how}; the program goes on",
+                file=sys.stderr,
+            )
+
+
+def _in_child(plan, schedule, launch, read_end, write_end, seconds):
+    """Never returns, and leaves nothing behind: no buffer is flushed, nothing is cleaned up."""
+    status = 1
+    try:
+        os.close(read_end)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)
+        sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+        plan.change_options(time_limit=float(seconds), **schedule.options)
+        result = launch()
+        report = result[0] if isinstance(result, tuple) else result
+        found = report.findings if report is not None else []
+        data = pickle.dumps([(native, report.text_of(index)) for index, native in enumerate(found)])
+        while data:
+            data = data[os.write(write_end, data) :]
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _read_all(descriptor, seconds):
+    """All that comes until the other end is closed; None when that takes longer."""
+    deadline = time.monotonic() + seconds
+    parts: list[bytes] = []
+    while True:
+        ready, _, _ = select.select([descriptor], [], [], max(0, deadline - time.monotonic()))
+        if not ready:
+            return None
+        part = os.read(descriptor, 1 << 16)
+        if not part:
+            return b"".join(parts)
+        parts.append(part)

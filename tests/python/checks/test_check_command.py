@@ -1,0 +1,226 @@
+"""`cudasim check`: what it prints, writes and returns."""
+
+import json
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+RACY = """
+    import numpy as np
+    from numba import cuda, int32
+
+    @cuda.jit
+    def total(x, out):
+        tile = cuda.shared.array(128, int32)
+        t = cuda.threadIdx.x
+        tile[t] = x[t]
+        if t == 0:
+            sum = 0
+            for i in range(128):
+                sum += tile[i]
+            out[0] = sum
+
+    @cuda.jit
+    def double(x):
+        x[cuda.threadIdx.x] *= 2
+
+    x, out = np.arange(128, dtype=np.int32), np.zeros(1, np.int32)
+    double[1, 128](x)
+    total[1, 128](x, out)
+    print("the program goes on", x[1])
+"""
+
+
+def check(run, code, *arguments, **variables):
+    path = run.write(code)
+    return run("-m", "cudasim", "check", *arguments, path.name, **variables)
+
+
+def test_a_race_is_reported_and_the_program_goes_on(run):
+    done = check(run, RACY)
+    assert done.returncode == 1
+    assert done.stdout == "the program goes on 2\n"
+    assert "data-race" in done.stderr and "script.py:9" in done.stderr and "script.py:13" in done.stderr
+    assert "order of threads: reverse, forward" in done.stderr
+    assert done.stderr.splitlines()[-1] == (
+        "cudasim check: 2 launches of 2 kernels under 2 schedules: 1 finding (1 error, 0 warnings, 0 notes)"
+    )
+
+
+def test_clean_programs_and_their_status(run):
+    clean = RACY.replace("        if t == 0:", "        cuda.syncthreads()\n        if t == 0:")
+    done = check(run, clean)
+    assert (done.returncode, done.stdout) == (0, "the program goes on 2\n")
+    assert done.stderr == "cudasim check: 2 launches of 2 kernels under 2 schedules: 0 findings\n"
+    assert check(run, clean + "\n    raise SystemExit(3)").returncode == 3
+
+
+def test_a_program_without_a_launch_fails(run):
+    done = check(run, "print(1)")
+    assert done.returncode == 1
+    assert "launched no kernel" in done.stderr
+
+
+def test_reports_for_programs(run):
+    done = check(
+        run,
+        RACY,
+        "--json=f.json",
+        "--sarif=f.sarif",
+        "--junit=f.xml",
+        "--log-file=log.txt",
+        "--error-exitcode=7",
+    )
+    assert done.returncode == 7 and done.stderr == ""
+    log = (run.folder / "log.txt").read_text()
+    assert "data-race" in log
+    data = json.loads((run.folder / "f.json").read_text())
+    assert data["counts"] == {
+        "launches": 2,
+        "kernels": 2,
+        "schedules": 2,
+        "runs": 4,
+        "errors": 1,
+        "warnings": 0,
+        "notes": 0,
+    }
+    (finding,) = data["findings"]
+    assert (
+        finding["kind"] == "data-race"
+        and finding["count"] == 127
+        and finding["schedules"] == ["reverse", "forward"]
+    )
+    assert {access["location"][0]["line"] for access in finding["accesses"]} == {9, 13}
+    sarif = json.loads((run.folder / "f.sarif").read_text())
+    assert sarif["version"] == "2.1.0"
+    (result,) = sarif["runs"][0]["results"]
+    assert result["ruleId"] == "data-race" and result["level"] == "error"
+    location = result["locations"][0]["physicalLocation"]
+    assert location["artifactLocation"]["uri"] == "script.py" and location["region"]["startLine"] in (9, 13)
+    assert len(result["relatedLocations"]) == 2
+    suite = ElementTree.parse(run.folder / "f.xml").getroot()[0]
+    assert [case.get("name") for case in suite] == ["double", "total"]
+    assert [failure.get("type") for failure in suite.iter("failure")] == ["data-race"]
+
+
+def test_suppressions_in_a_file_and_in_the_source(run):
+    (run.folder / "allowed.txt").write_text("# ours\n\ndata-race  script.py:total  # the sum is a preview\n")
+    done = check(run, RACY, "--suppressions=allowed.txt")
+    assert done.returncode == 0 and "0 findings" in done.stderr
+    (run.folder / "allowed.txt").write_text("data-race  other.py  # not there\n")
+    done = check(run, RACY, "--suppressions", "allowed.txt")
+    assert done.returncode == 1 and "allowed.txt:1: nothing was found that it allows" in done.stderr
+    commented = RACY.replace("tile[t] = x[t]", "tile[t] = x[t]  # cudasim: allow data-race: a preview")
+    assert check(run, commented).returncode == 0
+    other = RACY.replace("tile[t] = x[t]", "tile[t] = x[t]  # cudasim: allow equal-writes: a preview")
+    assert check(run, other).returncode == 1
+
+
+def test_generated_suppressions_allow_what_was_found(run):
+    assert check(run, RACY, "--gen-suppressions=new.txt").returncode == 1
+    assert check(run, RACY, "--suppressions=new.txt").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "arguments, text",
+    [
+        (["--suppressions=none.txt"], "cannot read the suppressions none.txt"),
+        (["--json=no/such/folder.json"], "cannot write no/such/folder.json"),
+        (["--kernel-name=regex:("], "is no regular expression"),
+        (["--check=rases"], "There is no check 'rases'. Did you mean 'races'?"),
+    ],
+)
+def test_bad_input_is_told_before_the_program_runs(run, arguments, text):
+    done = check(run, RACY, *arguments)
+    assert done.returncode == 2 and text in done.stderr and done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_malformed_suppression_is_named_by_its_line(run):
+    (run.folder / "allowed.txt").write_text("data-race a.py # why\ndata-race\n")
+    done = check(run, RACY, "--suppressions=allowed.txt")
+    assert done.returncode == 2 and "allowed.txt:2" in done.stderr
+
+
+def test_kernels_and_launches_are_selected(run):
+    assert check(run, RACY, "--kernel-name=double").returncode == 0
+    assert check(run, RACY, "--kernel-name=tot").returncode == 1
+    assert check(run, RACY, "--launch-skip=1").returncode == 0
+    assert check(run, RACY, "--launch-count=0").returncode == 0
+    assert check(run, RACY, "--tool=memcheck").returncode == 0
+    assert check(run, RACY, "--tool=racecheck").returncode == 1
+
+
+def test_a_bug_of_the_order_shows_in_reverse_only(run):
+    """Block 0 starts what the others add to: forward it is right by accident."""
+    done = check(
+        run,
+        """
+        import numpy as np
+        from numba import cuda
+
+        @cuda.jit
+        def f(x):
+            if cuda.blockIdx.x == 0:
+                x[0] = 1
+            elif x[0] != 1:
+                x[5] = 1
+        x = np.zeros(4, np.int32)
+        f[2, 1](x)
+        """,
+        "--check=memory",
+    )
+    assert done.returncode == 1
+    assert "order of threads: reverse\n" in done.stderr and "out-of-bounds-index" in done.stderr
+
+
+def test_python_mode_is_checked_too(run):
+    done = check(run, RACY, "--mode=python")
+    assert done.returncode == 1
+    assert re.search(r"2 launches of 2 kernels under 2 schedules: 1 finding", done.stderr)
+
+
+def test_a_repeated_launch_that_hangs_is_a_finding(run):
+    done = check(
+        run,
+        """
+        import numpy as np
+        from numba import cuda
+
+        @cuda.jit
+        def f(x, n):
+            if cuda.blockIdx.x == 0:
+                cuda.atomic.add(x, 0, 1)
+            elif x[0] != 1:
+                i = 0
+                while i >= 0:
+                    i = (i + 1) % 1000
+                x[1] = i
+        f[2, 1](np.zeros(4, np.int32), 1)
+        """,
+        "--check=memory",
+        "--time-limit=1",
+    )
+    assert (
+        done.returncode == 1 and "time-limit" in done.stderr and "order of threads: reverse\n" in done.stderr
+    )
+
+
+def test_printing_comes_from_the_program_only(run):
+    done = check(
+        run,
+        """
+        import numpy as np
+        from numba import cuda
+
+        @cuda.jit
+        def f(x):
+            x[0] = 1
+            print("from the kernel")
+        f[1, 1](np.zeros(4, np.int32))
+        """,
+        "--schedules=3",
+    )
+    assert (done.returncode, done.stdout) == (0, "from the kernel\n")
+    assert "under 4 schedules" in done.stderr
