@@ -2,10 +2,13 @@
 #include "simulator/checks/access_roles.h"
 
 #include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/CFG.h>
 #include <llvm/IR/InstIterator.h>
 
 #include <set>
 
+#include "simulator/jit/captured_variables.h"
+#include "simulator/jit/hook_calls.h"
 #include "simulator/jit/lowering.h"
 #include "simulator/jit/memory_accesses.h"
 #include "simulator/jit/synchronisation.h"
@@ -21,6 +24,11 @@ bool is_internal(const Instruction& instruction) {
     return instruction.getMetadata(jit::marks::internal) != nullptr;
 }
 
+MemoryOrder order_of(const MemoryAccess& access) {
+    const bool updates = isa<AtomicRMWInst, AtomicCmpXchgInst>(access.at);
+    return updates && access.order == MemoryOrder::sequential ? MemoryOrder::relaxed : access.order;
+}
+
 bool orders_threads(const Instruction& instruction) {
     if (is_internal(instruction)) return false;
     if (const auto fence = jit::fence_at(instruction)) return fence->scope != image::Scope::thread;
@@ -29,32 +37,56 @@ bool orders_threads(const Instruction& instruction) {
     if (!instruction.isAtomic()) return false;
     // Who looks at the result may mean to wait for others, and is to be told if a fence is missing.
     if (!isa<StoreInst>(instruction) && !instruction.use_empty()) return true;
-    const auto ordering = isa<LoadInst>(instruction)        ? cast<LoadInst>(instruction).getOrdering()
-                          : isa<StoreInst>(instruction)     ? cast<StoreInst>(instruction).getOrdering()
-                          : isa<AtomicRMWInst>(instruction) ? cast<AtomicRMWInst>(instruction).getOrdering()
-                          : isa<AtomicCmpXchgInst>(instruction)
-                              ? cast<AtomicCmpXchgInst>(instruction).getSuccessOrdering()
-                              : AtomicOrdering::NotAtomic;
-    return jit::memory_order(ordering) > MemoryOrder::relaxed;
+    for (const MemoryAccess& access : jit::memory_accesses_of(const_cast<Instruction&>(instruction),
+                                                              instruction.getModule()->getDataLayout()))
+        if (order_of(access) > MemoryOrder::relaxed) return true;
+    return false;
 }
 
 namespace {
 
+bool changes_memory(const Instruction& instruction) {
+    return instruction.mayWriteToMemory() && !is_internal(instruction) &&
+           jit::any_hook_called_by(instruction) == nullptr && !jit::is_capture(instruction);
+}
+
+/// The block before this one, past what checks have inserted in between: blocks that are entered from it only,
+/// and change nothing. nullptr where there is none, or several.
+const BasicBlock* block_before(const BasicBlock& block) {
+    const BasicBlock* before = nullptr;
+    for (const BasicBlock* each : predecessors(&block)) {
+        const BasicBlock* its_own = each->getSinglePredecessor();
+        const bool is_aside = its_own != nullptr && each->getSingleSuccessor() == &block &&
+                              any_of(*each,
+                                     [](const Instruction& instruction) {
+                                         return jit::any_hook_called_by(instruction) != nullptr;
+                                     }) &&
+                              none_of(*each, changes_memory);
+        const BasicBlock* from = is_aside ? its_own : each;
+        if (before != nullptr && from != before) return nullptr;
+        before = from;
+    }
+    return before == &block ? nullptr : before;
+}
+
+/// Whether nothing is written between the last fence and the store.
 bool is_behind_fence(const StoreInst& store) {
     const BasicBlock* block = store.getParent();
     const Instruction* here = store.getPrevNode();
-    while (true) {
+    SmallPtrSet<const BasicBlock*, 8> known;
+    while (known.insert(block).second) {
         for (; here != nullptr; here = here->getPrevNode()) {
             if (const auto fence = jit::fence_at(*here)) {
                 if (fence->scope != image::Scope::thread) return true;
-            } else if (here->mayWriteToMemory() && !is_internal(*here)) {
+            } else if (changes_memory(*here)) {
                 return false;
             }
         }
-        block = block->getSinglePredecessor();
-        if (block == nullptr || block == store.getParent()) return false;
+        block = block_before(*block);
+        if (block == nullptr) return false;
         here = &block->back();
     }
+    return false;
 }
 
 }  // namespace

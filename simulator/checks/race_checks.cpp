@@ -184,11 +184,12 @@ class RaceChecks {
                 wrote = builder.CreateZExt(builder.CreateExtractValue(exchange, 1), builder.getInt32Ty());
         }
         const AtomicScope scope = is_flag ? AtomicScope::system : scope_of(access);
-        const MemoryOrder order = is_flag ? MemoryOrder::relaxed : access.order;
+        const MemoryOrder order = is_flag ? MemoryOrder::relaxed : order_of(access);
         const std::uint32_t flags = site(*access.at) | static_cast<std::uint32_t>(kind) << atomic_kind_shift |
                                     static_cast<std::uint32_t>(scope) << atomic_scope_shift |
                                     static_cast<std::uint32_t>(order) << atomic_order_shift |
-                                    (barriers_only_ ? atomic_barriers_only : 0);
+                                    (barriers_only_ ? atomic_barriers_only : 0U) |
+                                    (is_flag ? atomic_is_flag : 0U);
         Type* i32 = builder.getInt32Ty();
         jit::call_hook(
             builder, *hook("cudasim_hook_race_atomic", {builder.getInt64Ty(), i32, i32, i32}),
@@ -459,7 +460,7 @@ class RaceCheckInstrumentation final : public jit::Instrumentation {
     [[nodiscard]] std::string_view name() const override {
         return of_all_ ? "race_checks_of_all" : "race_checks";
     }
-    [[nodiscard]] std::uint32_t version() const override { return 1; }
+    [[nodiscard]] std::uint32_t version() const override { return 4; }
     [[nodiscard]] std::span<const jit::HookAddress> hooks() const override { return race_hooks(); }
 
     /// A dead load that races is a race.

@@ -292,6 +292,12 @@ void RaceDetector::report(Record before, AccessClass kind, const Looked& now, co
     race.first = side_of(before, kind, block_of(epoch_of(before)));
     race.second = side_of(now.record, now.kind, now.block.index);
     race.second.thread = now.thread;
+    for (RaceSide* side : {&race.first, &race.second}) {
+        const auto flag = side->kind == AccessClass::atomic ? flags_.find(side->site) : flags_.end();
+        if (flag == flags_.end()) continue;
+        side->kind = flag->second ? AccessClass::write : AccessClass::read;
+        side->is_volatile = true;
+    }
     race.cause = cause_of(before, kind, now);
     const RaceKey key{race.first.site | static_cast<std::uint32_t>(kind) << 16,
                       race.second.site | static_cast<std::uint32_t>(now.kind) << 16};

@@ -64,6 +64,7 @@ struct AtomicAccess {
     bool wrote = true;  ///< false: a compare-and-swap that compared unequal
     AtomicScope scope = AtomicScope::device;
     jit::MemoryOrder order = jit::MemoryOrder::relaxed;
+    bool is_flag = false;        ///< a volatile load or store that is meant as one
     bool barriers_only = false;  ///< as in PlainAccess
     std::uint32_t site = unknown_site;
 };
@@ -204,6 +205,7 @@ class RaceDetector {
     std::vector<Segment> segments_;
     std::vector<std::unique_ptr<Block>> blocks_, unused_;
     std::unordered_map<std::uint64_t, SyncVariable> variables_;  ///< by address
+    std::unordered_map<std::uint32_t, bool> flags_;              ///< sites of flags → whether they write
     using RaceKey = std::pair<std::uint32_t, std::uint32_t>;     ///< site and class of each
     std::map<RaceKey, Race> races_;
 };

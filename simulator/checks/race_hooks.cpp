@@ -51,6 +51,7 @@ void cudasim_hook_race_atomic(ThreadContext* context, std::uint64_t address, std
     access.scope = static_cast<AtomicScope>(flags >> atomic_scope_shift & 3U);
     access.order = static_cast<jit::MemoryOrder>(flags >> atomic_order_shift & 7U);
     access.barriers_only = (flags & atomic_barriers_only) != 0;
+    access.is_flag = (flags & atomic_is_flag) != 0;
     access.site = flags & site_mask;
     access.wrote = wrote != 0;
     block->detector->atomic(*block, context->thread, access);

@@ -20,7 +20,7 @@ enum PlainFlags : std::uint32_t {
 
 /// Of cudasim_hook_race_atomic.
 inline constexpr unsigned atomic_kind_shift = 15, atomic_scope_shift = 17, atomic_order_shift = 19;
-inline constexpr std::uint32_t atomic_barriers_only = 1U << 22;
+inline constexpr std::uint32_t atomic_barriers_only = 1U << 22, atomic_is_flag = 1U << 23;
 
 [[nodiscard]] std::span<const jit::HookAddress> race_hooks();
 

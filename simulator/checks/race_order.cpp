@@ -44,6 +44,7 @@ void RaceDetector::launch_begins(RaceModel model) {
     variables_.clear();
     races_.clear();
     pairs_ = 0;
+    flags_.clear();
     shadow_.forget_crowds();
     if (next_epoch_ >= start_anew_at) {
         shadow_.forget();
@@ -353,6 +354,7 @@ void RaceDetector::publish(Block& block, std::uint32_t thread, const AtomicAcces
 }
 
 void RaceDetector::atomic(Block& block, std::uint32_t thread, const AtomicAccess& access) {
+    if (access.is_flag) flags_[access.site] = access.kind == AtomicKind::store;
     compare_atomic(block, thread, access);
     if (access.barriers_only) return;
     if (access.kind != AtomicKind::store) {

@@ -1,26 +1,17 @@
 """Races in Python kernels: found at the right two lines, and nothing else, compiled and in Python mode."""
 
 import inspect
-import re
 
 import cudasim
 import numpy as np
 import pytest
 import race_kernels
+from race_expectations import expected_in
 from cudasim import cuda, options
-
-MARK = re.compile(r"(race|equal): (\w+)")
 
 
 def expected_of(function):
-    """{(kind, first line, second line)} from the comments of a kernel; a pair of lines is in ascending order."""
-    lines, start = inspect.getsourcelines(function)
-    marks = {}
-    for number, line in enumerate(lines, start):
-        for kind, label in MARK.findall(line.partition("#")[2]):
-            marks.setdefault((kind, label), []).append(number)
-    kinds = {"race": "data-race", "equal": "equal-writes"}
-    return {(kinds[kind], min(numbers), max(numbers)) for (kind, _), numbers in marks.items()}
+    return expected_in(*inspect.getsourcelines(function), "#")
 
 
 def found_by(kernel, grid, block, shapes, **chosen):

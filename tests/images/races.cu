@@ -1,0 +1,165 @@
+// Kernels in CUDA C++ with races and their clean twins, compiled by clang alone. What is expected stands beside
+// the lines, as in tests/python/checks/race_kernels.py. Each kernel gets three arrays of 64 ints, all 0, and runs
+// in two blocks of 64 threads.
+#include "cuda_keywords.h"
+
+#define KERNEL extern "C" __global__ void
+
+KERNEL volatile_flag(int* data, volatile int* flag, int* out) {
+    if (block_index() == 0 && thread_index() == 0) {
+        data[0] = 42;
+        __nvvm_membar_gl();
+        *flag = 1;
+    }
+    if (block_index() == 1 && thread_index() == 0) {
+        while (*flag == 0) {
+        }
+        __nvvm_membar_gl();
+        out[0] = data[0];
+    }
+}
+
+KERNEL volatile_flag_without_fence(int* data, volatile int* flag, int* out) {
+    if (block_index() == 0 && thread_index() == 0) {
+        data[0] = 42;  // race: A
+        *flag = 1;  // race: B
+    }
+    if (block_index() == 1 && thread_index() == 0) {
+        while (*flag == 0) {  // race: B
+        }
+        __nvvm_membar_gl();
+        out[0] = data[0];  // race: A
+    }
+}
+
+KERNEL volatile_flag_behind_a_fence_of_the_block(int* data, volatile int* flag, int* out) {
+    if (block_index() == 0 && thread_index() == 0) {
+        data[0] = 42;  // race: A
+        __nvvm_membar_cta();
+        *flag = 1;
+    }
+    if (block_index() == 1 && thread_index() == 0) {
+        while (*flag == 0) {
+        }
+        __nvvm_membar_gl();
+        out[0] = data[0];  // race: A
+    }
+}
+
+KERNEL volatile_without_polling(int* data, volatile int* flag, int* out) {
+    if (thread_index() == 0 && block_index() == 0) {
+        __nvvm_membar_gl();
+        *flag = 1;  // race: A
+    }
+    if (thread_index() == 33 && block_index() == 0) out[0] = *flag;  // race: A
+}
+
+KERNEL a_lock_without_fences_is_no_flag(int* mutex, volatile int* value, int* out) {
+    if (thread_index() == 0) {
+        while (__nvvm_atom_cas_gen_i(mutex, 0, 1) != 0) {
+        }
+        *value = *value + 1;  // race: A
+        __nvvm_atom_xchg_gen_i(mutex, 0);
+    }
+}
+
+KERNEL a_lock_with_fences(int* mutex, volatile int* value, int* out) {
+    if (thread_index() == 0) {
+        while (__nvvm_atom_cas_gen_i(mutex, 0, 1) != 0) {
+        }
+        __nvvm_membar_gl();
+        *value = *value + 1;
+        __nvvm_membar_gl();
+        __nvvm_atom_xchg_gen_i(mutex, 0);
+    }
+}
+
+KERNEL release_and_acquire(int* data, int* flag, int* out) {
+    if (block_index() == 0 && thread_index() == 0) {
+        data[0] = 42;
+        __atomic_store_n(flag, 1, __ATOMIC_RELEASE);
+    }
+    if (block_index() == 1 && thread_index() == 0) {
+        while (__atomic_load_n(flag, __ATOMIC_ACQUIRE) == 0) {
+        }
+        out[0] = data[0];
+    }
+}
+
+KERNEL relaxed_both(int* data, int* flag, int* out) {
+    if (block_index() == 0 && thread_index() == 0) {
+        data[0] = 42;  // race: A
+        __atomic_store_n(flag, 1, __ATOMIC_RELAXED);
+    }
+    if (block_index() == 1 && thread_index() == 0) {
+        while (__atomic_load_n(flag, __ATOMIC_RELAXED) == 0) {
+        }
+        out[0] = data[0];  // race: A
+    }
+}
+
+KERNEL atomics_of_the_block(int* counter, int* flag, int* out) {
+    __nvvm_atom_cta_add_gen_i(counter, 1);  // race: A
+}
+
+KERNEL atomics_of_the_block_in_one_block(int* counter, int* flag, int* out) {
+    if (block_index() == 0) __nvvm_atom_cta_add_gen_i(counter, 1);
+}
+
+KERNEL atomics_of_the_device(int* counter, int* flag, int* out) {
+    atomic_add(counter, 1);
+}
+
+KERNEL half_of_the_block_waits(int* data, int* flag, int* out) {
+    __shared__ int tile[64];
+    int t = thread_index();
+    if (t < 32) {
+        tile[t] = t;
+        __nvvm_barrier_sync_cnt(1, 64);
+    } else {
+        __nvvm_barrier_sync_cnt(1, 64);
+        if (block_index() == 0) out[t] = tile[t - 32];
+    }
+}
+
+KERNEL written_behind_the_barrier(int* data, int* flag, int* out) {
+    __shared__ int tile[64];
+    int t = thread_index();
+    if (t < 32) {
+        __nvvm_barrier_sync_cnt(1, 64);
+        tile[t] = t;  // race: A
+    } else {
+        __nvvm_barrier_sync_cnt(1, 64);
+        if (block_index() == 0) out[t] = tile[t - 32];  // race: A
+    }
+}
+
+KERNEL bytes_of_one_word(int* data, int* flag, int* out) {
+    if (block_index() == 0) ((char*)out)[thread_index()] = (char)thread_index();
+}
+
+KERNEL neighbouring_shorts(int* data, int* flag, int* out) {
+    short* values = (short*)out;
+    if (block_index() != 0) return;
+    int t = thread_index();
+    values[t] = (short)t;  // race: A
+    data[t] = values[t ^ 1];  // race: A
+}
+
+KERNEL structs_are_copied(int* data, int* flag, int* out) {
+    struct Quad {
+        int values[4];
+    };
+    Quad* quads = (Quad*)out;
+    if (block_index() != 0 || thread_index() >= 16) return;
+    quads[thread_index()] = ((Quad*)data)[0];
+}
+
+KERNEL structs_overlap(int* data, int* flag, int* out) {
+    struct Quad {
+        int values[4];
+    };
+    if (block_index() != 0 || thread_index() >= 8) return;
+    data[thread_index()] = thread_index();  // race: B
+    *(Quad*)(out + 2 * thread_index()) = *(Quad*)(data + 4);  // race: A, race: B
+}

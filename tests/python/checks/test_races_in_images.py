@@ -1,0 +1,63 @@
+"""Races in images that clang makes of CUDA C++: volatile flags, orders, scopes, barriers for some threads, parts of words."""
+
+import ctypes
+import pathlib
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from race_expectations import expected_in
+
+import cudasim
+from cudasim import _native, cuda, options
+from cudasim.cuda.cudadrv import driver
+
+SOURCE = pathlib.Path(__file__).parents[2] / "images" / "races.cu"
+KERNEL = re.compile(r"^KERNEL (\w+)\(")
+
+
+def kernels():
+    """name → (first line, its lines)"""
+    found, name = {}, None
+    for number, line in enumerate(SOURCE.read_text().splitlines(), 1):
+        match = KERNEL.match(line)
+        if match:
+            name = match[1]
+            found[name] = (number, [])
+        if name is not None:
+            found[name][1].append(line)
+    return found
+
+
+KERNELS = kernels()
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory):
+    if shutil.which("clang++-19") is None:
+        pytest.skip("clang 19 is not there")
+    folder = tmp_path_factory.mktemp("races")
+    (folder / "no-toolkit").mkdir()
+    subprocess.run(
+        ["clang++-19", "-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_75", f"--cuda-path={folder / 'no-toolkit'}",
+         "-nocudainc", "-nocudalib", "-Xclang", "-target-feature", "-Xclang", "+ptx78", "-std=c++20", "-O1", "-Xclang",
+         "-disable-llvm-passes", "-g", "-Xclang", "-debug-info-kind=limited", "-emit-llvm", "-S", str(SOURCE), "-o",
+         str(folder / "races.ll")], check=True, cwd=folder, capture_output=True)  # fmt: skip
+    return _native.KernelImage.from_ir_text(
+        (folder / "races.ll").read_text(), [(str(SOURCE), SOURCE.read_text())]
+    )
+
+
+@pytest.mark.parametrize("chosen", [{}, {"carrier": "fiber"}, {"policy": "reverse"}], ids=str)
+@pytest.mark.parametrize("name", KERNELS)
+def test_races_of_cplusplus_are_found_at_their_lines(image, name, chosen):
+    function = cuda.current_context().create_module_image(image).get_function(name)
+    arrays = [cuda.to_device(np.zeros(64, np.int32)) for _ in range(3)]
+    addresses = [ctypes.c_void_p(array.__cuda_array_interface__["data"][0]) for array in arrays]
+    with options.override(**chosen), cudasim.check("races") as found:
+        driver.launch_kernel(function.handle, 2, 1, 1, 64, 1, 1, 0, 0, addresses)
+    pairs = {(each.kind, *sorted(access.place.line for access in each.accesses)) for each in found}
+    start, lines = KERNELS[name]
+    assert pairs == expected_in(lines, start, "//"), "\n".join(map(str, found))
