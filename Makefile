@@ -10,7 +10,7 @@ export PYTHON
 VENV := .venv/bin
 JOBS := $(shell nproc)
 
-.PHONY: help build demo test test-cpp test-python test-pythons test-arm test-sanitize test-threads fuzz bench bench-check wheel format tidy clean
+.PHONY: help build demo test test-cpp test-python test-pythons test-arm test-sanitize test-threads fuzz fuzz-races bench bench-check wheel format tidy clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,6 +69,12 @@ fuzz: ## the readers of image files, of records and of the debugger's messages a
 	    -timeout=90 -print_final_stats=1 -artifact_prefix=build/fuzz/ build/fuzz/record_corpus tests/simulator/driver/seeds
 	build/fuzz/tests/debugger/debugger_message_fuzzer -max_total_time=$(FUZZ_SECONDS) -max_len=8192 \
 	    -timeout=90 -print_final_stats=1 -artifact_prefix=build/fuzz/ build/fuzz/message_corpus tests/debugger/dap/seeds
+
+fuzz-races: ## 10,000 random launches for the race detector, each beside a slow detector that is plainly right
+	@scripts/set_up.sh test
+	@scripts/build.sh tests
+	CUDASIM_FUZZ_RACES=10000 build/release/tests/simulator/checks/checks_test
+	CUDASIM_FUZZ_RACES=10000 $(VENV)/python -m pytest -q tests/python/checks/test_random_races.py
 
 bench: ## speed, each number beside its peer's in the same run; writes build/bench.json
 	@scripts/set_up.sh bench

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-from bench import debuggers
+from bench import checked, debuggers
 from bench.bars import BARS
 from bench.measure import ONE_CORE
 
@@ -25,6 +25,7 @@ FRESH = {
     "import",
     "fiber",
     *debuggers.OWN,
+    *checked.OWN,
 }
 PEERS = ("simulator", "njit", "numpy", "pocl", *debuggers.PEERS)
 

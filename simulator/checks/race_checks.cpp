@@ -29,19 +29,25 @@ using jit::MemoryOrder;
 constexpr std::uint64_t most_inline_bytes = 8;
 
 AtomicScope scope_of(const MemoryAccess& access) {
-    if (access.scope <= image::Scope::cluster) return AtomicScope::block;
-    return access.scope == image::Scope::device ? AtomicScope::device : AtomicScope::system;
+    return access.scope <= image::Scope::cluster ? AtomicScope::block : AtomicScope::device;
 }
 
 class RaceChecks {
   public:
-    RaceChecks(Compilation& compilation, Function& function, bool barriers_only)
+    /// @param waits threads of the module wait for each other
+    RaceChecks(Compilation& compilation, Function& function, bool barriers_only, bool waits)
         : compilation_(compilation),
           function_(function),
           module_(*function.getParent()),
           head_(function),
           flags_(function),
-          barriers_only_(barriers_only) {}
+          barriers_only_(barriers_only),
+          waits_(waits) {
+        MDBuilder metadata(module_.getContext());
+        MDNode* domain = metadata.createAnonymousAliasScopeDomain("cudasim.races");
+        state_scope_ =
+            MDNode::get(module_.getContext(), {metadata.createAnonymousAliasScope(domain, "state")});
+    }
 
     void run() {
         struct Found {
@@ -61,6 +67,7 @@ class RaceChecks {
                 accesses.push_back({access, is_flag});
             }
         }
+        for (Instruction& instruction : instructions(function_)) stays_away(instruction);
         for (Instruction* order : orders) insert_order(*order);
         for (const Found& each : accesses) {
             const bool is_atomic = each.access.order != MemoryOrder::plain || each.is_flag;
@@ -183,7 +190,7 @@ class RaceChecks {
             if (builder.GetInsertPoint() != exchange->getIterator())
                 wrote = builder.CreateZExt(builder.CreateExtractValue(exchange, 1), builder.getInt32Ty());
         }
-        const AtomicScope scope = is_flag ? AtomicScope::system : scope_of(access);
+        const AtomicScope scope = is_flag ? AtomicScope::device : scope_of(access);
         const MemoryOrder order = is_flag ? MemoryOrder::relaxed : order_of(access);
         const std::uint32_t flags = site(*access.at) | static_cast<std::uint32_t>(kind) << atomic_kind_shift |
                                     static_cast<std::uint32_t>(scope) << atomic_scope_shift |
@@ -203,6 +210,22 @@ class RaceChecks {
         Value *launch = nullptr, *own = nullptr, *phase = nullptr, *present = nullptr;
         bool is_shared = false;
     };
+
+    /// A load of the detector's state. Only barriers change it, and in kernels whose threads order each other
+    /// otherwise, the calls of the detector.
+    LoadInst* state(IRBuilder<>& builder, Value* base, std::uint64_t offset, Type* type, bool once) {
+        LoadInst* value = load(builder, base, offset, type, once);
+        if (!once) value->setMetadata(LLVMContext::MD_alias_scope, state_scope_);
+        return value;
+    }
+
+    /// What does not change the state, so that it may be kept in registers.
+    void stays_away(Instruction& instruction) {
+        const bool accesses = isa<LoadInst, StoreInst, AtomicRMWInst, AtomicCmpXchgInst>(instruction);
+        const bool is_check = jit::hook_called_by(instruction) == jit::Hook::access_check;
+        if ((!accesses && !is_check) || instruction.getMetadata(LLVMContext::MD_noalias) != nullptr) return;
+        instruction.setMetadata(LLVMContext::MD_noalias, state_scope_);
+    }
 
     LoadInst* load(IRBuilder<>& builder, Value* base, std::uint64_t offset, Type* type, bool invariant) {
         LoadInst* value =
@@ -235,23 +258,29 @@ class RaceChecks {
         builder.SetCurrentDebugLocation({});
         Type* i64 = builder.getInt64Ty();
         Type* pointer = builder.getPtrTy();
-        Value* floors = head_.block_field(offsetof(jit::BlockContext, check_state), pointer);
-        Value* thread = head_.thread_field(offsetof(jit::ThreadContext, thread), builder.getInt32Ty());
+        // What is loaded once for all threads of a loop would have to be kept for each thread across barriers.
+        const bool once = !waits_;
+        Value* block = head_.block();
         builder.SetInsertPoint(before);
-        Value* low = load(builder, floors, offsetof(BlockFloors, window_low), i64, true);
-        Value* window = load(builder, floors, offsetof(BlockFloors, window_bytes), i64, true);
-        Value* cells = load(builder, floors, offsetof(BlockFloors, cells), pointer, true);
-        Value* all_present = load(builder, floors, offsetof(BlockFloors, present), pointer, true);
-        line.phase = load(builder, floors, offsetof(BlockFloors, phase), i64, false);
+        Value* floors = state(builder, block, offsetof(jit::BlockContext, check_state), pointer, once);
+        Value* thread = load(builder, function_.getArg(0), offsetof(jit::ThreadContext, thread),
+                             builder.getInt32Ty(), false);
+        Value* low = state(builder, floors, offsetof(BlockFloors, window_low), i64, once);
+        Value* window = state(builder, floors, offsetof(BlockFloors, window_bytes), i64, once);
+        Value* cells = state(builder, floors, offsetof(BlockFloors, cells), pointer, once);
+        Value* all_present = state(builder, floors, offsetof(BlockFloors, present), pointer, once);
+        line.phase = state(builder, floors, offsetof(BlockFloors, phase), i64, false);
         if (!line.is_shared) {
-            line.launch = load(builder, floors, offsetof(BlockFloors, launch), i64, false);
-            line.own = load(builder, floors, offsetof(BlockFloors, own), i64, false);
+            line.launch = state(builder, floors, offsetof(BlockFloors, launch), i64, false);
+            line.own = state(builder, floors, offsetof(BlockFloors, own), i64, false);
         } else {
             line.launch = line.phase;
         }
         Value* slot = builder.CreateInBoundsGEP(i64, all_present, builder.CreateZExt(thread, i64));
         LoadInst* present = builder.CreateLoad(i64, slot);
         jit::mark_internal(*present);
+        // Of other kernels the calls of the detector draw the next epoch.
+        if (barriers_only_) present->setMetadata(LLVMContext::MD_alias_scope, state_scope_);
         line.present = present;
         Value* offset = builder.CreateSub(address_of(builder, access), low);
         Value* inside = builder.CreateICmpULT(offset, window);
@@ -327,8 +356,10 @@ class RaceChecks {
     }
 
     void store_record(IRBuilder<>& builder, Value* cell, std::uint64_t offset, Value* value) {
-        jit::mark_internal(*builder.CreateStore(
-            value, builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), cell, offset)));
+        StoreInst* store =
+            builder.CreateStore(value, builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), cell, offset));
+        jit::mark_internal(*store);
+        stays_away(*store);
     }
 
     Value* cell_record(IRBuilder<>& builder, Value* cell, std::uint64_t offset) {
@@ -433,6 +464,15 @@ class RaceChecks {
         Value* mine = record(builder, line, access, static_cast<Record>(scope_of(access)) << kind_shift);
         BasicBlock* other = new_block(line, "race.atomics");
         BasicBlock* replace = new_block(line, "race.replace");
+        if (scope_of(access) == AtomicScope::device) {
+            BasicBlock* alone = new_block(line, "race.alone");
+            Value* saturated = builder.CreateAnd(
+                builder.CreateICmpEQ(builder.CreateAnd(atomic, builder.getInt64(scope_bits | all_bytes)),
+                                     builder.getInt64(with_scope(all_bytes, AtomicScope::two_blocks))),
+                builder.CreateICmpUGE(atomic, line.launch));
+            branch(builder, saturated, behind, alone, false);
+            builder.SetInsertPoint(alone);
+        }
         branch(builder, below(builder, atomic, line.launch), replace, other, false);
         builder.SetInsertPoint(other);
         // The thread's own, or one of this epoch with an older one behind it, all of the same scope.
@@ -451,7 +491,8 @@ class RaceChecks {
     Module& module_;
     jit::FunctionContext head_;
     FlagAccesses flags_;
-    bool barriers_only_;
+    bool barriers_only_, waits_;
+    MDNode* state_scope_;
 };
 
 class RaceCheckInstrumentation final : public jit::Instrumentation {
@@ -460,7 +501,7 @@ class RaceCheckInstrumentation final : public jit::Instrumentation {
     [[nodiscard]] std::string_view name() const override {
         return of_all_ ? "race_checks_of_all" : "race_checks";
     }
-    [[nodiscard]] std::uint32_t version() const override { return 4; }
+    [[nodiscard]] std::uint32_t version() const override { return 7; }
     [[nodiscard]] std::span<const jit::HookAddress> hooks() const override { return race_hooks(); }
 
     /// A dead load that races is a race.
@@ -469,12 +510,16 @@ class RaceCheckInstrumentation final : public jit::Instrumentation {
     }
 
     void late(Compilation& compilation) const override {
-        bool barriers_only = true;
-        for (Function& function : *compilation.module)
+        bool barriers_only = true, waits = false;
+        for (Function& function : *compilation.module) {
             barriers_only = barriers_only && none_of(instructions(function), orders_threads);
+            waits = waits || any_of(instructions(function), [](const Instruction& instruction) {
+                        return jit::barrier_at(instruction) || jit::warp_operation_at(instruction);
+                    });
+        }
         if (!of_all_) compilation.parameter_use = parameter_use_of(compilation);
         for (Function& function : *compilation.module)
-            if (!function.isDeclaration()) RaceChecks(compilation, function, barriers_only).run();
+            if (!function.isDeclaration()) RaceChecks(compilation, function, barriers_only, waits).run();
     }
 
   private:

@@ -59,7 +59,7 @@ RaceSide side_of(Record record, AccessClass kind, std::uint64_t block) {
     side.site = site_of(record);
     side.kind = kind;
     side.is_volatile = kind != AccessClass::atomic && (record & is_volatile) != 0;
-    if (kind == AccessClass::atomic) side.scope = scope_of(record);
+    if (kind == AccessClass::atomic) side.scope = plain_scope(record);
     return side;
 }
 
@@ -218,10 +218,10 @@ void RaceDetector::note_atomic(const Looked& now, const Word& word) {
         known = me;
         return;
     }
-    if (same_thread_and_epoch(known, me)) {
-        const AtomicScope narrower = std::min(scope_of(known), now.scope);
-        const bool mixed = scope_of(known) == AtomicScope::mixed;
-        known = with_scope(me, mixed ? AtomicScope::mixed : narrower) | bytes_of(known) | (known & has_more);
+    const bool narrows = now.scope == AtomicScope::block;
+    if (same_thread_and_epoch(known, me) && !(narrows && scope_of(known) == AtomicScope::mixed)) {
+        const AtomicScope scope = narrows ? AtomicScope::block : scope_of(known);
+        known = with_scope(me, scope) | bytes_of(known) | (known & has_more);
         return;
     }
     const bool covered = (bytes_of(known) & ~word.bytes) == 0;
@@ -231,7 +231,7 @@ void RaceDetector::note_atomic(const Looked& now, const Word& word) {
         known = me;
         return;
     }
-    if (now.barriers_only && covered && scope_of(known) == now.scope) {
+    if (now.barriers_only && covered && plain_scope(known) == now.scope) {
         // One older access, besides the newest one, stands for all.
         if (CrowdedWord* crowd = shadow_.find_crowd(word.address); crowd != nullptr) {
             const auto older = std::ranges::find(crowd->accesses, AccessClass::atomic, &CrowdedAccess::kind);
@@ -243,8 +243,10 @@ void RaceDetector::note_atomic(const Looked& now, const Word& word) {
                 const bool stays =
                     bytes_of(older->record) == word.bytes &&
                     (is_other(older->record) || (!is_other(known) && !is_over(older->record, now)));
-                if (!stays) older->record = known & ~has_more;
-                known = me | has_more;
+                if (!stays) older->record = with_scope(known & ~has_more, now.scope);
+                const bool two_blocks = now.scope == AtomicScope::device && word.bytes == all_bytes &&
+                                        is_other(older->record) && bytes_of(older->record) == all_bytes;
+                known = with_scope(me, two_blocks ? AtomicScope::two_blocks : now.scope) | has_more;
                 return;
             }
         }
@@ -277,8 +279,11 @@ void RaceDetector::add_to_crowd(const Looked& now, const Word& word, Record reco
         });
         crowd.clean_up_at = std::max<std::size_t>(16, 2 * crowd.accesses.size());
     }
-    if (epoch_of(slot) >= now.floor) crowd.accesses.push_back({slot & ~has_more, kind});
-    if (kind == AccessClass::atomic && epoch_of(slot) >= now.floor && scope_of(slot) != now.scope) {
+    Record older = slot & ~has_more;
+    if (kind == AccessClass::atomic && scope_of(older) == AtomicScope::two_blocks)
+        older = with_scope(older, AtomicScope::device);
+    if (epoch_of(slot) >= now.floor) crowd.accesses.push_back({older, kind});
+    if (kind == AccessClass::atomic && epoch_of(slot) >= now.floor && scope_of(older) != now.scope) {
         crowd.accesses.push_back({record, kind});
         record = with_scope(record, AtomicScope::mixed);
     }

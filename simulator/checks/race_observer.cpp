@@ -19,7 +19,7 @@ RaceDetector::Block& state_of(const execution::ObservedBlock& block) {
 
 AtomicScope atomic_scope(image::Scope scope) {
     if (scope <= image::Scope::cluster) return AtomicScope::block;
-    return scope == image::Scope::device ? AtomicScope::device : AtomicScope::system;
+    return AtomicScope::device;
 }
 
 using execution::SharedMemory;
@@ -35,14 +35,7 @@ std::uint64_t window_low(std::uint64_t memory_base) {
 }
 
 std::string scope_text(AtomicScope scope) {
-    switch (scope) {
-        case AtomicScope::block:
-            return " of block scope";
-        case AtomicScope::system:
-            return " of system scope";
-        default:
-            return " of device scope";
-    }
+    return scope == AtomicScope::block ? " of block scope" : " of device scope";
 }
 
 std::string access_text(const RaceSide& side, bool with_scope) {

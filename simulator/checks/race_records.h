@@ -40,8 +40,9 @@ inline constexpr Record kind_bits = Record{7} << kind_shift;
 /// Epoch and thread.
 inline constexpr Record who_bits = ~((Record{1} << thread_shift) - 1);
 
-/// Scopes of atomic accesses, narrow to wide. mixed: `more` have other scopes than this one.
-enum class AtomicScope : std::uint8_t { block, device, system, mixed };
+/// Scopes of atomic accesses, narrow to wide; the system's is the device's here. In records only: two_blocks: of
+/// device scope, and so is one of another block among `more`; mixed: `more` have other scopes than this one.
+enum class AtomicScope : std::uint8_t { block, device, two_blocks, mixed };
 
 [[nodiscard]] constexpr std::uint32_t epoch_of(Record record) {
     return static_cast<std::uint32_t>(record >> epoch_shift);
@@ -57,6 +58,10 @@ enum class AtomicScope : std::uint8_t { block, device, system, mixed };
 }
 [[nodiscard]] constexpr AtomicScope scope_of(Record record) {
     return static_cast<AtomicScope>((record & scope_bits) >> kind_shift);
+}
+/// As the program has it.
+[[nodiscard]] constexpr AtomicScope plain_scope(Record record) {
+    return scope_of(record) == AtomicScope::two_blocks ? AtomicScope::device : scope_of(record);
 }
 [[nodiscard]] constexpr Record with_scope(Record record, AtomicScope scope) {
     return (record & ~scope_bits) | (static_cast<Record>(scope) << kind_shift);
