@@ -50,8 +50,8 @@ bool changes_memory(const Instruction& instruction) {
            jit::any_hook_called_by(instruction) == nullptr && !jit::is_capture(instruction);
 }
 
-/// The block before this one, past what checks have inserted in between: blocks that are entered from it only,
-/// and change nothing. nullptr where there is none, or several.
+/// The block before this one, past what checks have inserted in between: blocks that are entered from it
+/// only, and change nothing. nullptr where there is none, or several.
 const BasicBlock* block_before(const BasicBlock& block) {
     const BasicBlock* before = nullptr;
     for (const BasicBlock* each : predecessors(&block)) {

@@ -16,9 +16,9 @@ namespace cudasim::checks {
 /// The compiler's own (jit::marks::internal).
 [[nodiscard]] bool is_internal(const llvm::Instruction& instruction);
 
-/// What an atomic access orders. Sequential updates and compare-and-swaps are relaxed: that is how clang writes
-/// CUDA's atomicAdd() and atomicCAS(), which order nothing (CUDA C++ Programming Guide, "Atomic Functions"), and
-/// what the code that it makes for a GPU does.
+/// What an atomic access orders. Sequential updates and compare-and-swaps are relaxed: that is how clang
+/// writes CUDA's atomicAdd() and atomicCAS(), which order nothing (CUDA C++ Programming Guide, "Atomic
+/// Functions"), and what the code that it makes for a GPU does.
 [[nodiscard]] jit::MemoryOrder order_of(const jit::MemoryAccess& access);
 
 /// Whether threads order each other by it, or try to: by anything but barriers of the block and the grid.

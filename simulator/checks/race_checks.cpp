@@ -258,7 +258,8 @@ class RaceChecks {
         builder.SetCurrentDebugLocation({});
         Type* i64 = builder.getInt64Ty();
         Type* pointer = builder.getPtrTy();
-        // What is loaded once for all threads of a loop would have to be kept for each thread across barriers.
+        // What is loaded once for all threads of a loop would have to be kept for each thread across
+        // barriers.
         const bool once = !waits_;
         Value* block = head_.block();
         builder.SetInsertPoint(before);

@@ -40,8 +40,9 @@ inline constexpr Record kind_bits = Record{7} << kind_shift;
 /// Epoch and thread.
 inline constexpr Record who_bits = ~((Record{1} << thread_shift) - 1);
 
-/// Scopes of atomic accesses, narrow to wide; the system's is the device's here. In records only: two_blocks: of
-/// device scope, and so is one of another block among `more`; mixed: `more` have other scopes than this one.
+/// Scopes of atomic accesses, narrow to wide; the system's is the device's here. In records only:
+/// two_blocks: of device scope, and so is one of another block among `more`; mixed: `more` have other
+/// scopes than this one.
 enum class AtomicScope : std::uint8_t { block, device, two_blocks, mixed };
 
 [[nodiscard]] constexpr std::uint32_t epoch_of(Record record) {

@@ -6,8 +6,8 @@ import cudasim
 import numpy as np
 import pytest
 import race_kernels
-from race_expectations import expected_in
 from cudasim import cuda, options
+from race_expectations import expected_in
 
 
 def expected_of(function):

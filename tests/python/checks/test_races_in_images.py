@@ -6,13 +6,12 @@ import re
 import shutil
 import subprocess
 
+import cudasim
 import numpy as np
 import pytest
-from race_expectations import expected_in
-
-import cudasim
 from cudasim import _native, cuda, options
 from cudasim.cuda.cudadrv import driver
+from race_expectations import expected_in
 
 SOURCE = pathlib.Path(__file__).parents[2] / "images" / "races.cu"
 KERNEL = re.compile(r"^KERNEL (\w+)\(")

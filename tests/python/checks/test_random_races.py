@@ -9,10 +9,9 @@ import itertools
 import os
 import random
 
+import cudasim
 import numpy as np
 import pytest
-
-import cudasim
 from cudasim import options
 
 KERNELS = int(os.environ.get("CUDASIM_FUZZ_RACES", "300"))
