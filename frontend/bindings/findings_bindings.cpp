@@ -33,6 +33,7 @@ py::dict to_python(const findings::MemoryObject& object) {
     result["bytes"] = object.bytes;
     result["offset"] = object.offset;
     result["element"] = object.element;
+    result["element_type"] = object.element_type;
     return result;
 }
 

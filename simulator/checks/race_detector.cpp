@@ -23,7 +23,7 @@ struct RaceDetector::Looked {
     Record record = 0;  ///< without bytes
     AtomicScope scope = AtomicScope::device;
     bool barriers_only = false;
-    std::uint64_t address = 0;
+    std::uint64_t address = 0, bytes = 0;
     bool has_value = false;
     std::uint64_t value = 0;  ///< its byte at `address` is the lowest
     /// Records of earlier epochs are those of earlier launches, or of the block that had the shared memory
@@ -40,15 +40,10 @@ struct RaceDetector::Word {
 
 namespace {
 
-/// Its bytes as the memory has them now.
-std::uint64_t content(std::uint64_t word, unsigned mask) {
+/// Up to 8 bytes as the memory has them now.
+std::uint64_t content(std::uint64_t address, std::uint64_t bytes) {
     std::uint64_t value = 0;
-    unsigned shift = 0;
-    for (unsigned byte = 0; byte < word_bytes; ++byte) {
-        if ((mask >> byte & 1U) == 0) continue;
-        value |= std::uint64_t{*reinterpret_cast<const std::uint8_t*>(word + byte)} << shift;
-        shift += 8;
-    }
+    std::memcpy(&value, reinterpret_cast<const void*>(address), std::min<std::uint64_t>(bytes, sizeof value));
     return value;
 }
 
@@ -88,6 +83,7 @@ void RaceDetector::access(Block& block, std::uint32_t thread, const PlainAccess&
     if (access.is_volatile) now.record |= is_volatile;
     now.barriers_only = access.barriers_only;
     now.address = access.address;
+    now.bytes = access.bytes;
     now.has_value = access.has_value;
     now.value = access.value;
     look_at(now, access.address, access.bytes);
@@ -102,6 +98,7 @@ void RaceDetector::compare_atomic(Block& block, std::uint32_t thread, const Atom
     now.scope = access.scope;
     now.barriers_only = access.barriers_only;
     now.address = access.address;
+    now.bytes = access.bytes;
     look_at(now, access.address, access.bytes);
 }
 
@@ -307,19 +304,15 @@ void RaceDetector::report(Record before, AccessClass kind, const Looked& now, co
     const RaceKey key{race.first.site | static_cast<std::uint32_t>(kind) << 16,
                       race.second.site | static_cast<std::uint32_t>(now.kind) << 16};
     const auto bytes = static_cast<unsigned>(__builtin_popcount(both));
-    const std::uint64_t old_value = content(word.address, both);
-    std::uint64_t new_value = 0;
-    if (now.has_value) {
-        unsigned shift = 0;
-        for (unsigned byte = 0; byte < word_bytes; ++byte) {
-            if ((both >> byte & 1U) == 0) continue;
-            const std::uint64_t position = word.address + byte - now.address;
-            new_value |= (now.value >> (8 * position) & 0xFF) << shift;
-            shift += 8;
-        }
+    // The element that this access is to, or the word of one that is longer.
+    const bool is_whole = now.bytes <= sizeof race.old_value;
+    const std::uint64_t address = is_whole ? now.address : word.address;
+    const std::uint64_t old_value = content(address, is_whole ? now.bytes : word_bytes);
+    bool equal = now.has_value && kind == AccessClass::write && now.kind == AccessClass::write;
+    for (unsigned byte = 0; equal && byte < word_bytes; ++byte) {
+        const unsigned shift = 8 * static_cast<unsigned>(word.address + byte - address);
+        if ((both >> byte & 1U) != 0) equal = ((old_value ^ now.value) >> shift & 0xFF) == 0;
     }
-    const bool equal = now.has_value && kind == AccessClass::write && now.kind == AccessClass::write &&
-                       old_value == new_value;
     const auto [found, fresh] = races_.try_emplace(key);
     // An example whose writes differ says more than one whose writes are equal.
     // So does one that a barrier of the warp would not mend.
@@ -329,12 +322,12 @@ void RaceDetector::report(Record before, AccessClass kind, const Looked& now, co
          (race.cause != RaceCause::no_warp_barrier && found->second.cause == RaceCause::no_warp_barrier));
     Race& merged = found->second;
     if (fresh || better) {
-        race.address = word.address + static_cast<unsigned>(__builtin_ctz(both));
-        race.bytes = bytes;
+        race.address = address;
+        race.bytes = static_cast<std::uint32_t>(is_whole ? now.bytes : word_bytes);
         race.shared_low = now.block.shared_bytes != 0 ? now.block.shared_low : 0;
         race.old_value = old_value;
-        race.new_value = new_value;
-        race.has_new_value = now.has_value;
+        race.new_value = now.value;
+        race.has_new_value = now.has_value && is_whole;
         race.pairs = merged.pairs;
         race.pair_bytes = merged.pair_bytes;
         race.equal_writes = merged.equal_writes;

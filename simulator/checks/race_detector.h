@@ -94,7 +94,7 @@ enum class RaceCause : std::uint8_t {
 struct Race {
     RaceSide first, second;  ///< an example: first as it was done, second when it was noticed
     RaceCause cause = RaceCause::no_barrier;
-    std::uint64_t address = 0;  ///< of the example: its first byte that both touch
+    std::uint64_t address = 0;  ///< of the example: what the second accesses, or its word of that
     std::uint32_t bytes = 0;
     std::uint64_t shared_low = 0;  ///< of the second's block: where its shared memory begins; 0: it has none
     std::uint64_t old_value = 0;   ///< what the memory held when the second was noticed, `bytes` of it

@@ -1,6 +1,7 @@
 // See race_observer.h.
 #include "simulator/checks/race_observer.h"
 
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -79,6 +80,34 @@ std::string hexadecimal(std::uint64_t value, std::uint32_t bytes) {
     return text;
 }
 
+template <typename Number>
+std::optional<std::string> as_number(std::uint64_t value, std::uint32_t bytes) {
+    if (bytes != sizeof(Number)) return std::nullopt;
+    Number number{};
+    std::memcpy(&number, &value, sizeof number);
+    char text[32];
+    const auto written = std::to_chars(std::begin(text), std::end(text), number);
+    return std::string(std::begin(text), written.ptr);
+}
+
+/// A value of the type that the object's elements have; its bits where that is not known, or the access is
+/// not to an element.
+std::string value_text(std::uint64_t value, std::uint32_t bytes, const std::optional<MemoryObject>& object) {
+    const std::string type = object ? object->element_type : std::string();
+    std::optional<std::string> text;
+    if (type == "float32") text = as_number<float>(value, bytes);
+    if (type == "float64") text = as_number<double>(value, bytes);
+    if (type == "int8") text = as_number<std::int8_t>(value, bytes);
+    if (type == "int16") text = as_number<std::int16_t>(value, bytes);
+    if (type == "int32") text = as_number<std::int32_t>(value, bytes);
+    if (type == "int64") text = as_number<std::int64_t>(value, bytes);
+    if (type == "uint8") text = as_number<std::uint8_t>(value, bytes);
+    if (type == "uint16") text = as_number<std::uint16_t>(value, bytes);
+    if (type == "uint32") text = as_number<std::uint32_t>(value, bytes);
+    if (type == "uint64") text = as_number<std::uint64_t>(value, bytes);
+    return text ? *text : hexadecimal(value, bytes);
+}
+
 std::string object_text(const std::optional<MemoryObject>& object, std::uint64_t address) {
     if (!object) return "address " + hexadecimal(address, 8);
     if (!object->element.empty()) return object->element + " in " + object->space + " memory";
@@ -102,12 +131,12 @@ Finding finding_of(const Race& race, const execution::ObserverFindings& launch) 
         finding.accesses.push_back({access_text(*side, scopes), launch.coordinate(side->block, side->thread),
                                     launch.place(side->site), ""});
     finding.accesses[0].value = race.first.kind == AccessClass::write && race.bytes != 0
-                                    ? hexadecimal(race.old_value, race.bytes)
+                                    ? value_text(race.old_value, race.bytes, finding.object)
                                     : "";
     if (race.second.kind == AccessClass::read)
-        finding.accesses[1].value = hexadecimal(race.old_value, race.bytes);
+        finding.accesses[1].value = value_text(race.old_value, race.bytes, finding.object);
     else if (race.has_new_value)
-        finding.accesses[1].value = hexadecimal(race.new_value, race.bytes);
+        finding.accesses[1].value = value_text(race.new_value, race.bytes, finding.object);
     finding.thread = finding.accesses[1].thread;
     finding.location = finding.accesses[1].location;
     finding.count = race.pairs;

@@ -55,6 +55,8 @@ std::vector<execution::NamedArray> array_arguments(const LaunchPlan& plan,
         }
         execution::NamedArray array;
         array.name = argument.name;
+        const llvm::StringRef type = argument.type;
+        array.element_type = type.substr(type.find('(') + 1).split(',').first.str();
         array.parameter = next;
         const auto address = take();
         if (!address) return arrays;

@@ -52,12 +52,21 @@ execution::LaunchResult SimulatedDevice::launch(Module& module, std::string_view
 /// Who looks for races sees all threads on one worker, in one order.
 execution::LaunchOptions SimulatedDevice::with_checks(const execution::LaunchOptions& options) {
     execution::LaunchOptions chosen = options;
-    if (!checks::checks_of(options.compile.instrumentations).races) return chosen;
+    checks::Checks wanted = checks::checks_of(options.compile.instrumentations);
+    if (!wanted.races) return chosen;
+    if (options.stop_handler != nullptr) {
+        // A debugger takes launches back, which the detector cannot follow.
+        wanted.races = false;
+        checks::choose(wanted, chosen.compile.instrumentations);
+        return chosen;
+    }
     {
         const std::lock_guard lock(mutex_);
         if (!races_) {
             races_ = std::make_unique<checks::RaceObserver>(device.memory_base());
             device.observe(*races_);
+            for (const auto& each : device.memory_layout().live)
+                if (each.adopted) races_->allocated(each.address, each.bytes, each.label);
         }
     }
     races_->set_model(checks::race_model_of(options.compile.instrumentations));

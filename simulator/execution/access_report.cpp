@@ -171,19 +171,23 @@ class FindingsOfObservers final : public ObserverFindings {
             const auto element = array.element_at(address);
             if (!element) continue;
             object.element = *element;
+            object.element_type = array.element_type;
             return;
         }
         if (object.space != "shared" || !launch_.kernel) return;
         for (const auto& variable : launch_.kernel->shared_variables) {
             if (variable.name != object.name || variable.bytes != object.bytes || variable.extents.empty())
                 continue;
-            NamedArray array{variable.name, 0, object.address, {}, {}};
+            NamedArray array;
+            array.name = variable.name;
+            array.address = object.address;
             auto stride = static_cast<std::int64_t>(object.bytes);
             for (const std::uint64_t extent : variable.extents) {
                 array.extents.push_back(static_cast<std::int64_t>(extent));
                 array.strides.push_back(stride /= static_cast<std::int64_t>(extent));
             }
             object.element = array.element_at(address).value_or("");
+            object.element_type = variable.element_type;
             return;
         }
     }

@@ -13,6 +13,7 @@ namespace cudasim::execution {
 
 struct NamedArray {
     std::string name;
+    std::string element_type = {};      ///< "float32", "uint8"...; empty: not known
     std::size_t parameter = 0;          ///< of the kernel: that of its address
     std::uint64_t address = 0;          ///< of the element whose indices are all 0
     std::vector<std::int64_t> extents;  ///< in elements

@@ -80,6 +80,7 @@ struct MemoryObject {
     std::uint64_t bytes = 0;
     std::int64_t offset = 0;   ///< of the faulty access, in bytes from the first byte; may be negative
     std::string element = {};  ///< that is accessed, as the source has it: "tile[3, 5]"; empty: not known
+    std::string element_type = {};  ///< "float32", "uint8"...; empty: not known
 };
 
 /// Threads of one block that stand at the same place (deadlock, divergence, time limit).

@@ -38,9 +38,13 @@ json::Value to_json(const ThreadCoordinate& thread) {
 }
 
 json::Value to_json(const MemoryObject& object) {
-    return json::Object{{"name", utf8(object.name)}, {"space", utf8(object.space)},
-                        {"address", object.address}, {"bytes", object.bytes},
-                        {"offset", object.offset},   {"element", utf8(object.element)}};
+    return json::Object{{"name", utf8(object.name)},
+                        {"space", utf8(object.space)},
+                        {"address", object.address},
+                        {"bytes", object.bytes},
+                        {"offset", object.offset},
+                        {"element", utf8(object.element)},
+                        {"element_type", utf8(object.element_type)}};
 }
 
 json::Value to_json(const WaitingGroup& group) {

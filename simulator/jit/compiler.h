@@ -73,6 +73,7 @@ struct SharedVariable {
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;
     std::uint64_t element_bytes = 0;     ///< of an array, by its debug info; else 0
+    std::string element_type;            ///< of an array of numbers: "float32", "uint8"...
     std::vector<std::uint64_t> extents;  ///< of an array
 };
 

@@ -43,8 +43,8 @@ void members(Stream& stream, GlobalsLayout& layout) {
 
 template <class Stream>
 void members(Stream& stream, SharedVariable& variable) {
-    auto& [name, offset, bytes, element_bytes, extents] = variable;
-    stream(name, offset, bytes, element_bytes, extents);
+    auto& [name, offset, bytes, element_bytes, element_type, extents] = variable;
+    stream(name, offset, bytes, element_bytes, element_type, extents);
 }
 
 template <class Stream>

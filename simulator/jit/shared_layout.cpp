@@ -50,6 +50,12 @@ void describe_array(const llvm::GlobalVariable& variable, SharedVariable& descri
     if (extents.empty() || described.bytes % count != 0) return;
     described.extents = std::move(extents);
     described.element_bytes = described.bytes / count;
+    const auto* number = dyn_cast<DIBasicType>(array->getBaseType());
+    if (number == nullptr || number->getSizeInBits() != 8 * described.element_bytes) return;
+    const std::string bits = std::to_string(number->getSizeInBits());
+    if (number->getEncoding() == dwarf::DW_ATE_float) described.element_type = "float" + bits;
+    if (number->getEncoding() == dwarf::DW_ATE_signed) described.element_type = "int" + bits;
+    if (number->getEncoding() == dwarf::DW_ATE_unsigned) described.element_type = "uint" + bits;
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ class MemoryObject(NamedTuple):
     bytes: int
     offset: int
     element: str = ""
+    element_type: str = ""
 
 
 class WaitingGroup(NamedTuple):

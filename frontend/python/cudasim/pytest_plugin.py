@@ -78,6 +78,11 @@ def pytest_configure(config: Any) -> None:
         "cudasim(option=value, ...): options of the simulator for the length of the test (docs/options.md), as "
         "policy='random', seed=7, device='a100'",
     )
+    config.addinivalue_line(
+        "markers",
+        "cudasim_expect(kind, line=None): the test's launches have a finding of this kind (docs/findings.md), at this line of "
+        "its file; nothing is raised for it, and what else is found fails the test",
+    )
     _read_project(config)
     _switch_on(config.option)
 
@@ -229,6 +234,47 @@ def pytest_runtest_setup(item: Any) -> None:
     wrong = item.stash.get(_wrong_marker, None)
     if wrong is not None:
         pytest.fail(wrong, pytrace=False)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item: Any) -> Iterator[None]:
+    """Tests that expect findings collect them; the others' are raised."""
+    markers = list(item.iter_markers("cudasim_expect"))
+    if not markers:
+        yield
+        return
+    from cudasim import options  # every run of pytest loads this module
+    from cudasim.reports.collecting import check
+
+    wrong = [marker for marker in markers if len(marker.args) != 1 or not set(marker.kwargs) <= {"line"}]
+    if wrong:
+        pytest.fail('write it as @pytest.mark.cudasim_expect("data-race", line=12)', pytrace=False)
+    with check(options.get("check")) as found:
+        outcome: Any = yield
+    if outcome.excinfo is not None:
+        return
+    missing = [marker for marker in markers if not any(_is_expected(marker, finding) for finding in found)]
+    others = [
+        finding
+        for finding in found
+        if finding.severity != "note" and not any(_is_expected(marker, finding) for marker in markers)
+    ]
+    said = [
+        f"expected, but not found: {marker.args[0]}"
+        + (f" at line {marker.kwargs['line']}" if marker.kwargs.get("line") else "")
+        for marker in missing
+    ]
+    said += [f"not expected: {_described(finding)}" for finding in others]
+    if said:
+        outcome.force_exception(pytest.fail.Exception("\n".join(said), pytrace=False))
+
+
+def _is_expected(marker, finding):
+    line = marker.kwargs.get("line")
+    places = [access.place for access in finding.accesses] + [finding.place]
+    return finding.kind == marker.args[0] and (
+        line is None or any(place is not None and place.line == line for place in places)
+    )
 
 
 def pytest_report_header(config: Any) -> str | None:

@@ -6,7 +6,7 @@ import cudasim
 import numpy as np
 import pytest
 import race_kernels
-from cudasim import cuda, options
+from cudasim import cuda, options, types
 from race_expectations import expected_in
 
 
@@ -54,6 +54,57 @@ def test_a_race_is_raised_with_both_accesses():
     (finding,) = raised.value.findings
     assert finding.kind == "data-race" and finding.count == 127
     assert [access.what for access in finding.accesses] == ["read", "write"]
+
+
+@pytest.mark.parametrize("make", ["mapped_array", "managed_array", "device_array"])
+def test_races_in_memory_of_every_kind(make):
+    """Also in memory that was there before races were looked for."""
+    kernel, grid, block, (shape,) = race_kernels.CASES["blocks_share_a_cell"]
+    array = getattr(cuda, make)(*shape)
+    kernel[1, 32](array)
+    for _ in range(2):
+        with cudasim.check("races") as found:
+            kernel[grid, block](array)
+        assert {finding.kind for finding in found} == {"data-race"}
+        with cudasim.check("races") as found:
+            kernel[1, block](array)
+        assert found == []
+
+
+def test_parts_of_one_allocation():
+    """What the kernel only reads through one parameter it may write through another."""
+
+    @cuda.jit
+    def shift(target, source):
+        i = cuda.grid(1)
+        if i < target.size:
+            target[i] = source[i]
+
+    memory = cuda.to_device(np.arange(64, dtype=np.int32))
+    for target, source, racy in ((memory[:32], memory[32:], False), (memory[1:], memory[:-1], True)):
+        with cudasim.check("races") as found:
+            shift[1, 64](target, source)
+        assert bool(found) == racy
+    other = cuda.to_device(np.arange(64, dtype=np.int32))
+    with cudasim.check("races") as found:
+        shift[1, 64](other, memory)
+    assert found == []
+
+
+def test_values_and_elements_are_those_of_the_source():
+    @cuda.jit
+    def neighbours(x, out):
+        tile = cuda.shared.array((4, 8), types.float32)
+        t = cuda.threadIdx.x
+        tile[t // 8, t % 8] = t + 0.5
+        out[t] = tile[(t + 1) % 32 // 8, (t + 1) % 8] + x[t]
+
+    with cudasim.check("races") as found:
+        neighbours[1, 32](np.zeros(32), np.zeros(32))
+    (wrote,) = [each for each in found if each.accesses[1].what == "write"]
+    assert wrote.object.element == "tile[0, 1]" and wrote.object.element_type == "float32"
+    assert wrote.accesses[1].value == "1.5"
+    assert "tile[0, 1] in shared memory" in wrote.message
 
 
 def test_default_checks_say_nothing_of_races():

@@ -17,7 +17,8 @@ OTHER = {
     "max_faults": 3,
     "raise_float_division": True,
     "wrap": "warn",
-    "check": "races",
+    "check": "races,sync",
+    "race_model": "ptx",
     "fma": True,
 }
 
