@@ -290,53 +290,57 @@ void RaceDetector::add_to_crowd(const Looked& now, const Word& word, Record reco
 void RaceDetector::report(Record before, AccessClass kind, const Looked& now, const Word& word,
                           unsigned both) {
     if (exhausted_ || (kind == AccessClass::atomic && scope_of(before) == AtomicScope::mixed)) return;
-    Race race;
-    race.first = side_of(before, kind, block_of(epoch_of(before)));
-    race.second = side_of(now.record, now.kind, now.block.index);
-    race.second.thread = now.thread;
-    for (RaceSide* side : {&race.first, &race.second}) {
-        const auto flag = side->kind == AccessClass::atomic ? flags_.find(side->site) : flags_.end();
-        if (flag == flags_.end()) continue;
-        side->kind = flag->second ? AccessClass::write : AccessClass::read;
-        side->is_volatile = true;
-    }
-    race.cause = cause_of(before, kind, now);
-    const RaceKey key{race.first.site | static_cast<std::uint32_t>(kind) << 16,
-                      race.second.site | static_cast<std::uint32_t>(now.kind) << 16};
-    const auto bytes = static_cast<unsigned>(__builtin_popcount(both));
+    const RaceKey key{site_of(before) | static_cast<std::uint32_t>(kind) << 16,
+                      site_of(now.record) | static_cast<std::uint32_t>(now.kind) << 16};
+    if (recent_ == races_.end() || recent_->first != key) recent_ = races_.try_emplace(key).first;
+    Race& merged = recent_->second;
     // The element that this access is to, or the word of one that is longer.
-    const bool is_whole = now.bytes <= sizeof race.old_value;
+    const bool is_whole = now.bytes <= sizeof merged.old_value;
     const std::uint64_t address = is_whole ? now.address : word.address;
-    const std::uint64_t old_value = content(address, is_whole ? now.bytes : word_bytes);
+    const std::uint64_t element_bytes = is_whole ? now.bytes : word_bytes;
     bool equal = now.has_value && kind == AccessClass::write && now.kind == AccessClass::write;
-    for (unsigned byte = 0; equal && byte < word_bytes; ++byte) {
-        const unsigned shift = 8 * static_cast<unsigned>(word.address + byte - address);
-        if ((both >> byte & 1U) != 0) equal = ((old_value ^ now.value) >> shift & 0xFF) == 0;
+    if (equal) {
+        const std::uint64_t changed = content(address, element_bytes) ^ now.value;
+        for (unsigned byte = 0; equal && byte < word_bytes; ++byte) {
+            const unsigned shift = 8 * static_cast<unsigned>(word.address + byte - address);
+            if ((both >> byte & 1U) != 0) equal = (changed >> shift & 0xFF) == 0;
+        }
     }
-    const auto [found, fresh] = races_.try_emplace(key);
-    // An example whose writes differ says more than one whose writes are equal.
-    // So does one that a barrier of the warp would not mend.
-    const bool better =
-        !fresh &&
-        ((!equal && found->second.equal_writes == found->second.pairs) ||
-         (race.cause != RaceCause::no_warp_barrier && found->second.cause == RaceCause::no_warp_barrier));
-    Race& merged = found->second;
-    if (fresh || better) {
-        race.address = address;
-        race.bytes = static_cast<std::uint32_t>(is_whole ? now.bytes : word_bytes);
-        race.shared_low = now.block.shared_bytes != 0 ? now.block.shared_low : 0;
-        race.old_value = old_value;
-        race.new_value = now.value;
-        race.has_new_value = now.has_value && is_whole;
-        race.pairs = merged.pairs;
-        race.pair_bytes = merged.pair_bytes;
-        race.equal_writes = merged.equal_writes;
-        merged = race;
+    // An example whose writes differ says more than one whose writes are equal. So does one that a barrier of
+    // the warp would not mend.
+    const bool is_first = merged.pairs == 0;
+    const bool may_be_better =
+        merged.cause == RaceCause::no_warp_barrier || (!equal && merged.equal_writes == merged.pairs);
+    if (is_first || may_be_better) {
+        const RaceCause cause = cause_of(before, kind, now);
+        if (is_first || cause != RaceCause::no_warp_barrier ||
+            (!equal && merged.equal_writes == merged.pairs)) {
+            merged.first = described(side_of(before, kind, block_of(epoch_of(before))));
+            merged.second = side_of(now.record, now.kind, now.block.index);
+            merged.second.thread = now.thread;
+            merged.second = described(merged.second);
+            merged.cause = cause;
+            merged.address = address;
+            merged.bytes = static_cast<std::uint32_t>(element_bytes);
+            merged.shared_low = now.block.shared_bytes != 0 ? now.block.shared_low : 0;
+            merged.old_value = content(address, element_bytes);
+            merged.new_value = now.value;
+            merged.has_new_value = now.has_value && is_whole;
+        }
     }
     ++merged.pairs;
     ++pairs_;
-    merged.pair_bytes += bytes;
+    merged.pair_bytes += static_cast<unsigned>(__builtin_popcount(both));
     merged.equal_writes += equal ? 1 : 0;
+}
+
+/// Volatile flags are atomic accesses to the detector, and none to whoever reads a report.
+RaceSide RaceDetector::described(RaceSide side) const {
+    const auto flag = side.kind == AccessClass::atomic ? flags_.find(side.site) : flags_.end();
+    if (flag == flags_.end()) return side;
+    side.kind = flag->second ? AccessClass::write : AccessClass::read;
+    side.is_volatile = true;
+    return side;
 }
 
 RaceCause RaceDetector::cause_of(Record before, AccessClass kind, const Looked& now) const {
@@ -365,6 +369,7 @@ std::vector<Race> RaceDetector::launch_ends() {
     all.reserve(races_.size());
     for (auto& [key, race] : races_) all.push_back(race);
     races_.clear();
+    recent_ = races_.end();
     variables_.clear();
     return all;
 }

@@ -180,6 +180,7 @@ class RaceDetector {
     void add_to_crowd(const Looked& now, const Word& word, Record record, AccessClass kind);
     void look_at(const Looked& now, std::uint64_t address, std::uint64_t bytes);
     void report(Record before, AccessClass kind, const Looked& now, const Word& word, unsigned both);
+    [[nodiscard]] RaceSide described(RaceSide side) const;
     [[nodiscard]] RaceCause cause_of(Record before, AccessClass kind, const Looked& now) const;
 
     void compare_atomic(Block& block, std::uint32_t thread, const AtomicAccess& access);
@@ -208,6 +209,7 @@ class RaceDetector {
     std::unordered_map<std::uint32_t, bool> flags_;              ///< sites of flags → whether they write
     using RaceKey = std::pair<std::uint32_t, std::uint32_t>;     ///< site and class of each
     std::map<RaceKey, Race> races_;
+    std::map<RaceKey, Race>::iterator recent_ = races_.end();  ///< of the last report
 };
 
 }  // namespace cudasim::checks

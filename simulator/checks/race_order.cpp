@@ -43,6 +43,7 @@ void RaceDetector::launch_begins(RaceModel model) {
     segments_.clear();
     variables_.clear();
     races_.clear();
+    recent_ = races_.end();
     pairs_ = 0;
     flags_.clear();
     shadow_.forget_crowds();
