@@ -120,6 +120,7 @@ def test_ctrl_c_goes_to_the_program_while_it_runs(terminal):
     session = terminal("-q", "k.py", "spin")
     session.expect(PROMPT)
     session.ask("run", "spinning")
+    time.sleep(1)  # the launch comes behind that line
     session.send("\x03")
     shown = session.expect(PROMPT)
     assert "Interrupted.\ninvert block(0,0,0) thread(0,0,0) at k.py:10\n" in shown
