@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from cudasim import check_reports, options, script_runner, suppressions
 from cudasim.reports import check_session
@@ -33,13 +32,6 @@ VALUED = (
 
 class UsageError(Exception):
     """What was asked for cannot be done; the message says what and why."""
-
-
-class _File(NamedTuple):
-    """A file that was opened before the program runs, so that a place that cannot be written is known then."""
-
-    path: str
-    stream: TextIO
 
 
 def add_to(commands: Any) -> None:
@@ -139,8 +131,8 @@ def _run(parsed):
         check_session.session = None
     sys.stdout.flush()
     found, used = _without_allowed(list(session.found.values()), allowed)
-    out = files["log_file"].stream if files["log_file"] else sys.stderr
-    _print(found, parsed.print_limit, out, shlex.join(script))
+    out = files["log_file"] or sys.stderr
+    _print(found, parsed.print_limit, out)
     for suppression in allowed:
         if suppression not in used:
             print(
@@ -152,7 +144,7 @@ def _run(parsed):
     print(_summary(counts), file=out)
     for file in files.values():
         if file:
-            file.stream.close()
+            file.close()
     if counts["launches"] == 0:
         print("cudasim check: the program launched no kernel, so nothing was checked", file=sys.stderr)
         return status or 1
@@ -200,10 +192,11 @@ def _suppressions(path):
 
 
 def _opened(path):
+    """A file to write, opened before the program runs, so that a place that cannot be written is known then; None for none."""
     if path is None:
         return None
     try:
-        return _File(path, open(path, "w", encoding="utf-8"))  # noqa: SIM115 - closed at the end
+        return open(path, "w", encoding="utf-8")  # noqa: SIM115 - closed at the end
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from None
 
@@ -221,7 +214,7 @@ def _without_allowed(found, allowed):
     return rest, used
 
 
-def _print(found: list[Found], limit: int, out: TextIO, script: str) -> None:
+def _print(found: list[Found], limit: int, out: TextIO) -> None:
     for each in found[:limit]:
         print(each.text, end="", file=out)
         schedules = ", ".join(each.schedules)
@@ -269,4 +262,4 @@ def _write_reports(files, found, counts, session):
     }
     for name, text in texts.items():
         if files[name]:
-            files[name].stream.write(text())
+            files[name].write(text())

@@ -144,6 +144,16 @@ def test_checks_collect_what_launches_find():
     assert found == [] and x.all()
 
 
+def test_a_block_within_another_has_a_list_of_its_own():
+    kernel, grid, block, shapes = race_kernels.CASES["blocks_share_a_cell"]
+    arrays = [np.zeros(shape, dtype) for shape, dtype in shapes]
+    with cudasim.check("races") as outer:
+        with cudasim.check("memory") as inner:
+            kernel[grid, block](*arrays)
+        kernel[grid, block](*arrays)
+    assert inner == [] and outer
+
+
 def test_unknown_checks_are_refused():
     with pytest.raises(options.OptionError, match="Did you mean 'races'"), cudasim.check("race"):
         pass

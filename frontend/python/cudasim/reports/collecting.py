@@ -38,7 +38,7 @@ def check(checks: str | Iterable[str] = "all") -> Iterator[list[Finding]]:
         try:
             yield found
         finally:
-            lists.remove(found)
+            lists.pop()
 
 
 def collects() -> bool:
