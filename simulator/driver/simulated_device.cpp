@@ -15,6 +15,12 @@ namespace {
 
 thread_local bool launching = false;
 
+/// What the host does meanwhile, as LaunchOptions::poll_host says it; good as long as the options are.
+image::HostPoll poll_while_compiling(const execution::LaunchOptions& options) {
+    if (!options.poll_host) return {};
+    return [&](double seconds) { return options.poll_host({.seconds = seconds, .compiling = true}); };
+}
+
 }  // namespace
 
 bool SimulatedDevice::adopt(DevicePointer address, std::uint64_t bytes, const std::string& label) {
@@ -33,11 +39,8 @@ std::unique_ptr<Target::Module> SimulatedDevice::load(const image::KernelImage& 
 
 void SimulatedDevice::compile(Module& module, std::string_view kernel,
                               const execution::LaunchOptions& options) {
-    image::HostPoll poll;
-    if (options.poll_host)
-        poll = [&](double seconds) { return options.poll_host({.seconds = seconds, .compiling = true}); };
     (void)device.compile(*dynamic_cast<SimulatedModule&>(module).loaded, kernel, options.compile_options(),
-                         poll);
+                         poll_while_compiling(options));
 }
 
 execution::LaunchResult SimulatedDevice::launch(Module& module, std::string_view kernel,
@@ -81,10 +84,8 @@ execution::LaunchOptions SimulatedDevice::with_checks(const execution::LaunchOpt
 bool SimulatedDevice::writes_unchecked(execution::LoadedImage& image, std::string_view kernel,
                                        std::span<const std::byte> parameters,
                                        const execution::LaunchOptions& options) {
-    image::HostPoll poll;
-    if (options.poll_host)
-        poll = [&](double seconds) { return options.poll_host({.seconds = seconds, .compiling = true}); };
-    const auto compiled = device.compile(image, kernel, options.compile_options(), poll);
+    const auto compiled =
+        device.compile(image, kernel, options.compile_options(), poll_while_compiling(options));
     const jit::ParameterUse& use = compiled->parameter_use;
     if (use.unchecked.empty()) return false;
     const image::Kernel* described = image.image().find(std::string(kernel));
