@@ -1,6 +1,7 @@
 // See checks.h.
 #include "simulator/checks/checks.h"
 
+#include "simulator/checks/init_checks.h"
 #include "simulator/checks/race_checks.h"
 #include "simulator/jit/standard_instrumentations.h"
 
@@ -37,11 +38,13 @@ std::optional<Checks> checks_from(std::string_view words) {
         const auto comma = words.find(',');
         const std::string_view word = trimmed(words.substr(0, comma));
         if (word == "all")
-            checks = {.memory = true, .races = true};
+            checks = {.memory = true, .races = true, .init = true};
         else if (word == "default" || word == "memory")
             checks.memory = true;
         else if (word == "races")
             checks.races = true;
+        else if (word == "init")
+            checks.init = true;
         else if (word != "none" && word != "sync")
             return std::nullopt;
         if (comma == std::string_view::npos) return checks;
@@ -50,18 +53,23 @@ std::optional<Checks> checks_from(std::string_view words) {
 }
 
 std::string text_of(const Checks& checks) {
-    return std::string(checks.memory ? "memory," : "") + (checks.races ? "races," : "") + "sync";
+    return std::string(checks.memory ? "memory," : "") + (checks.races ? "races," : "") +
+           (checks.init ? "init," : "") + "sync";
 }
 
 Checks checks_of(const jit::InstrumentationList& list) {
     return {.memory = list.contains(jit::memory_checks()),
-            .races = list.contains(race_checks()) || list.contains(race_checks_of_all())};
+            .races = list.contains(race_checks()) || list.contains(race_checks_of_all()),
+            .init = list.contains(init_checks())};
 }
 
 void choose(const Checks& checks, jit::InstrumentationList& list) {
-    // In this order: where a race is reported, its memory exists.
+    // In this order: values are followed in the program's own instructions, and where a race is reported,
+    // its memory exists.
+    list.remove(jit::memory_checks());
     list.remove(race_checks());
     list.remove(race_checks_of_all());
+    set(checks.init, init_checks(), list);
     set(checks.memory, jit::memory_checks(), list);
     set(checks.races, race_checks(), list);
 }

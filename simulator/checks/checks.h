@@ -13,14 +13,15 @@ namespace cudasim::checks {
 struct Checks {
     bool memory = false;  ///< accesses to memory (C1)
     bool races = false;   ///< data races
+    bool init = false;    ///< uninitialised values
     bool operator==(const Checks&) const = default;
 };
 
-/// Words separated by commas, with or without blanks: none, default, all, memory, races, sync. nullopt when
+/// Words separated by commas, with or without blanks: none, default, all, memory, races, init, sync. nullopt when
 /// one of them is unknown, or when there is none. sync is always on: a launch could not go on where it finds
 /// something.
 [[nodiscard]] std::optional<Checks> checks_from(std::string_view words);
-/// "memory,races,sync"
+/// "memory,races,init,sync"
 [[nodiscard]] std::string text_of(const Checks& checks);
 
 /// Those that code with these instrumentations has.

@@ -14,7 +14,7 @@ namespace {
 using jit::ThreadContext;
 
 RaceDetector::Block* block_of(const ThreadContext* context) {
-    return static_cast<RaceDetector::Block*>(context->block->check_state);
+    return static_cast<RaceDetector::Block*>(context->block->check_states[jit::race_state]);
 }
 
 /// Local memory cannot.

@@ -2,20 +2,19 @@
 #include "simulator/checks/race_observer.h"
 
 #include <charconv>
-#include <cstdio>
 #include <cstring>
 #include <string>
 #include <vector>
 
-#include "simulator/execution/shared_memory.h"
-#include "simulator/memory/arena.h"
+#include "simulator/checks/finding_text.h"
+#include "simulator/checks/shadow_window.h"
 
 namespace cudasim::checks {
 
 namespace {
 
 RaceDetector::Block& state_of(const execution::ObservedBlock& block) {
-    return *static_cast<RaceDetector::Block*>(block.check_state);
+    return *static_cast<RaceDetector::Block*>(block.check_states[jit::race_state]);
 }
 
 AtomicScope atomic_scope(image::Scope scope) {
@@ -23,17 +22,9 @@ AtomicScope atomic_scope(image::Scope scope) {
     return AtomicScope::device;
 }
 
-using execution::SharedMemory;
 using findings::Finding;
 using findings::FindingKind;
 using findings::MemoryObject;
-using memory::Arena;
-
-/// Shared memory and the device's arena, where both are at their places; else the arena alone.
-std::uint64_t window_low(std::uint64_t memory_base) {
-    const bool at_its_place = memory_base - Arena::fixed_base < Arena::slots * Arena::slot_bytes;
-    return at_its_place ? SharedMemory::region_low : memory_base;
-}
 
 std::string scope_text(AtomicScope scope) {
     return scope == AtomicScope::block ? " of block scope" : " of device scope";
@@ -73,13 +64,6 @@ std::string cure(const Race& race) {
     return "";
 }
 
-std::string hexadecimal(std::uint64_t value, std::uint32_t bytes) {
-    char text[24];
-    std::snprintf(text, sizeof text, "0x%0*llx", static_cast<int>(2 * bytes),
-                  static_cast<unsigned long long>(value));
-    return text;
-}
-
 template <typename Number>
 std::optional<std::string> as_number(std::uint64_t value, std::uint32_t bytes) {
     if (bytes != sizeof(Number)) return std::nullopt;
@@ -106,13 +90,6 @@ std::string value_text(std::uint64_t value, std::uint32_t bytes, const std::opti
     if (type == "uint32") text = as_number<std::uint32_t>(value, bytes);
     if (type == "uint64") text = as_number<std::uint64_t>(value, bytes);
     return text ? *text : hexadecimal(value, bytes);
-}
-
-std::string object_text(const std::optional<MemoryObject>& object, std::uint64_t address) {
-    if (!object) return "address " + hexadecimal(address, 8);
-    if (!object->element.empty()) return object->element + " in " + object->space + " memory";
-    return object->space + " memory" + (object->name.empty() ? "" : " '" + object->name + "'") + " at byte " +
-           std::to_string(object->offset);
 }
 
 std::string place_text(const findings::CallChain& chain) {
@@ -153,8 +130,7 @@ Finding finding_of(const Race& race, const execution::ObserverFindings& launch) 
 }  // namespace
 
 RaceObserver::RaceObserver(std::uint64_t memory_base)
-    : shadow_(window_low(memory_base), memory_base + Arena::slot_bytes - window_low(memory_base)),
-      detector_(shadow_) {}
+    : shadow_(shadow_window(memory_base).low, shadow_window(memory_base).bytes), detector_(shadow_) {}
 
 void RaceObserver::launch_begins(const execution::LaunchBegin&) {
     blocks_.clear();
@@ -166,7 +142,7 @@ void RaceObserver::block_begins(execution::ObservedBlock& block) {
         detector_.block_begins(block.block, block.threads,
                                reinterpret_cast<std::uint64_t>(block.shared.data()), block.shared.size());
     blocks_[block.block] = &state;
-    block.check_state = &state;
+    block.check_states[jit::race_state] = &state;
 }
 
 void RaceObserver::barrier(const execution::ObservedBlock& block, jit::BarrierKind kind) {

@@ -26,7 +26,7 @@ class RaceObserver final : public execution::LaunchObserver, public execution::A
 
     void launch_begins(const execution::LaunchBegin& launch) override;
     void adds_findings(execution::ObserverFindings& findings) override;
-    [[nodiscard]] bool sets_check_state() const override { return true; }
+    [[nodiscard]] std::optional<jit::CheckState> sets_check_state() const override { return jit::race_state; }
     void block_begins(execution::ObservedBlock& block) override;
     void barrier(const execution::ObservedBlock& block, jit::BarrierKind kind) override;
     void named_barrier(const execution::ObservedBlock& block,

@@ -85,7 +85,7 @@ static_assert(sizeof(Cell) == 32 && offsetof(Cell, atomic) == 8 && offsetof(Cell
 
 inline constexpr unsigned word_bytes = 4;
 
-/// The part of a block's state that compiled code uses: BlockContext::check_state points to it. Floors are
+/// The part of a block's state that compiled code uses: BlockContext::check_states points to it. Floors are
 /// records without anything but an epoch.
 struct BlockFloors {
     /// Records of global memory below this are ordered before whatever the block does from now on.

@@ -31,7 +31,7 @@ execution::LaunchResult run(const LaunchPlan& plan, std::span<const std::byte> p
     const OneLaunchPerThread only;
     const SimulatedDevice::LaunchScope scope(*plan.device);
     execution::LaunchOptions chosen = options;
-    if (checks::checks_of(options.compile.instrumentations).races)
+    if (const auto checks = checks::checks_of(options.compile.instrumentations); checks.races || checks.init)
         chosen.arrays = array_arguments(plan, parameters);
     auto result = plan.device->launch(*plan.loaded, plan.kernel, plan.configuration, parameters, chosen);
     for (auto& finding : result.findings) finding.kernel = plan.display_name;

@@ -140,10 +140,10 @@ constexpr Option table[] = {
         .name = "check",
         .default_text = "default",
         .default_from = "rules C1 and C4: what costs little",
-        .accepts = "none, default (memory, sync), all, or a list of memory, races, sync",
+        .accepts = "none, default (memory, sync), all, or a list of memory, races, init, sync",
         .help = "What kernels are checked for. memory: every access that an index check has not covered. "
                 "races: two threads access the same memory, one of them writes, and nothing orders them "
-                "(docs/checking.md). sync: barriers and warp operations that do not meet, always on.",
+                "(docs/checking.md). init: values that nobody wrote are used. sync: barriers and warp operations that do not meet, always on.",
         .kind = OptionKind::checks,
     },
     {

@@ -52,17 +52,20 @@ execution::LaunchResult SimulatedDevice::launch(Module& module, std::string_view
     return launch(*dynamic_cast<SimulatedModule&>(module).loaded, kernel, configuration, parameters, options);
 }
 
-/// Who looks for races sees all threads on one worker, in one order.
+/// Who looks for races sees all threads on one worker, in one order. A debugger takes launches back, which
+/// neither detector can follow.
 execution::LaunchOptions SimulatedDevice::with_checks(const execution::LaunchOptions& options) {
     execution::LaunchOptions chosen = options;
     checks::Checks wanted = checks::checks_of(options.compile.instrumentations);
-    if (!wanted.races) return chosen;
-    if (options.stop_handler != nullptr) {
-        // A debugger takes launches back, which the detector cannot follow.
-        wanted.races = false;
+    if (options.stop_handler != nullptr && (wanted.races || wanted.init)) {
+        wanted.races = wanted.init = false;
         checks::choose(wanted, chosen.compile.instrumentations);
-        return chosen;
     }
+    if (wanted.init)
+        chosen.observers.add(init_);
+    else
+        init_.launch_unchecked();
+    if (!wanted.races) return chosen;
     {
         const std::lock_guard lock(mutex_);
         if (!races_) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "simulator/checks/init_observer.h"
 #include "simulator/checks/race_observer.h"
 #include "simulator/driver/target.h"
 #include "simulator/execution/device.h"
@@ -18,7 +19,9 @@ class SimulatedDevice final : public Target {
   public:
     /// @param memory_base where its memory begins if that place is free; 0: where it may
     explicit SimulatedDevice(const execution::DeviceProfile& profile, DevicePointer memory_base = 0)
-        : device(profile, memory_base) {}
+        : device(profile, memory_base), init_(device.memory_base()) {
+        device.observe(init_);
+    }
 
     [[nodiscard]] std::string name() const override { return device.profile().name; }
     [[nodiscard]] DevicePointer allocate(std::uint64_t bytes,
@@ -76,6 +79,9 @@ class SimulatedDevice final : public Target {
                                                  const execution::LaunchConfiguration& configuration,
                                                  const execution::LaunchOptions& options);
 
+    /// Which memory has been written, as far as launches look for it.
+    [[nodiscard]] checks::InitObserver& written_memory() { return init_; }
+
     execution::Device device;
 
   private:
@@ -86,6 +92,7 @@ class SimulatedDevice final : public Target {
     [[nodiscard]] bool deferred(DevicePointer pointer);
     void free_quietly(DevicePointer pointer) noexcept;
 
+    checks::InitObserver init_;
     std::unique_ptr<checks::RaceObserver> races_;  ///< from the first launch on that looks for them
     std::mutex mutex_;
     int launches_ = 0;

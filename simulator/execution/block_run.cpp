@@ -2,6 +2,7 @@
 #include "simulator/execution/block_run.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <new>
 #include <utility>
@@ -51,7 +52,7 @@ void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::u
     context_.globals_base = reinterpret_cast<std::byte*>(launch.globals_base);
     context_.shadow_base = worker.shadow_base();
     context_.captured = worker.captured();
-    context_.check_state = nullptr;
+    std::ranges::fill(context_.check_states, nullptr);
     const bool is_compiled_for_stops = launch.kernel && !launch.kernel->stops.places.empty();
     if (launch.can_stop || !thread_stops_.empty() || is_compiled_for_stops) [[unlikely]]
         start_stops();
@@ -81,7 +82,7 @@ void BlockRun::tell_beginning() {
     began_ = true;
     ObservedBlock block_seen = observed();
     launch_->options.observers.block_begins(block_seen);
-    context_.check_state = block_seen.check_state;
+    std::ranges::copy(block_seen.check_states, context_.check_states);
 }
 
 ObservedBlock BlockRun::observed() const {
@@ -89,7 +90,7 @@ ObservedBlock BlockRun::observed() const {
             Dim3{context_.ctaid[0], context_.ctaid[1], context_.ctaid[2]},
             context_.thread_count,
             {context_.shared_base, launch_->shared_bytes},
-            context_.check_state};
+            std::to_array(context_.check_states)};
 }
 
 void BlockRun::tell_end() {

@@ -133,6 +133,8 @@ void LoadedImage::place_globals(const jit::GlobalsLayout& layout) {
     globals_base_ = *base;
     lock.unlock();
     memory_->tell_allocated(*base, layout.bytes, label);
+    // Variables without an initial value are zero.
+    memory_->tell_copies({CopyKind::fill, *base, 0, layout.bytes});
 }
 
 AddressRange LoadedImage::global_range(std::string_view name) {

@@ -9,9 +9,9 @@ namespace cudasim::execution {
 void ObserverList::add(LaunchObserver& observer) {
     if (std::ranges::find(observers_, &observer) != observers_.end())
         throw std::invalid_argument("an observer is added twice");
-    if (observer.sets_check_state() && std::ranges::any_of(observers_, &LaunchObserver::sets_check_state))
-        throw std::invalid_argument(
-            "two observers of a launch set ObservedBlock::check_state; a block has one such pointer");
+    const auto state = observer.sets_check_state();
+    if (state && std::ranges::find(observers_, state, &LaunchObserver::sets_check_state) != observers_.end())
+        throw std::invalid_argument("two observers of a launch set the same one of ObservedBlock::check_states");
     observers_.push_back(&observer);
 }
 
@@ -33,9 +33,10 @@ void ObserverList::launch_ends(std::span<const findings::Finding> findings) cons
 
 void ObserverList::block_begins(ObservedBlock& block) const {
     for (LaunchObserver* each : observers_) {
-        void* const before = block.check_state;
+        auto states = block.check_states;
         each->block_begins(block);
-        if (!each->sets_check_state()) block.check_state = before;
+        if (const auto state = each->sets_check_state()) states[*state] = block.check_states[*state];
+        block.check_states = states;
     }
 }
 

@@ -1,6 +1,6 @@
 // What happens on a device, told to whoever wants to know: checks, records, debuggers. Nothing is told per
 // access or thread: what has to see those is compiled into the kernel (simulator/jit/instrumentation.h) and
-// finds its state through the block (BlockContext::check_state). Kernels that are host code tell their
+// finds its state through the block (BlockContext::check_states). Kernels that are host code tell their
 // accesses to other observers (access_observer.h).
 //
 //   launch_begins ─► block_begins ─► barrier ... ─► block_ends ─► launch_ends        LaunchOptions::observers
@@ -16,6 +16,7 @@
 // launch it must not wait for another block.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -49,9 +50,9 @@ struct ObservedBlock {
     Dim3 ctaid;
     std::uint32_t threads = 0;
     std::span<std::byte> shared;  ///< its shared memory, fresh
-    /// BlockContext::check_state. Null until the block_begins of the observer that sets_check_state() has set
-    /// it; what other observers, or other calls, assign to it is dropped.
-    void* check_state = nullptr;
+    /// BlockContext::check_states. Each is null until the block_begins of the observer that sets it
+    /// (sets_check_state()) has set it; what other observers, or other calls, assign to it is dropped.
+    std::array<void*, 2> check_states{};
 };
 
 enum class BlockEnd : std::uint8_t {
@@ -106,9 +107,9 @@ class LaunchObserver {
     virtual void adds_findings(ObserverFindings& findings) { (void)findings; }
     /// After adds_findings(). @param findings errors first, as LaunchResult has them
     virtual void launch_ends(std::span<const findings::Finding> findings) { (void)findings; }
-    /// Whether block_begins sets ObservedBlock::check_state. A block has one such pointer, so one observer of
-    /// a launch may: ObserverList::add() refuses a second one.
-    [[nodiscard]] virtual bool sets_check_state() const { return false; }
+    /// Which of ObservedBlock::check_states block_begins sets. One observer of a launch may set each:
+    /// ObserverList::add() refuses a second one.
+    [[nodiscard]] virtual std::optional<jit::CheckState> sets_check_state() const { return std::nullopt; }
     virtual void block_begins(ObservedBlock& block) { (void)block; }
     /// All threads of the block that have not ended have come to a barrier (E3), and go on when this has
     /// returned. At a grid barrier all blocks have come.
@@ -135,7 +136,7 @@ class LaunchObserver {
 class ObserverList {
   public:
     /// @throws std::invalid_argument when it is in the list, or when it
-    /// sets_check_state() and another one does
+    /// sets_check_state() and another one sets the same
     void add(LaunchObserver& observer);
     /// Nothing happens when it is not in the list.
     void remove(LaunchObserver& observer);

@@ -13,9 +13,14 @@ using jit::WarpKind;
 namespace {
 
 /// The value of a lane outside of the operation. PTX leaves it undefined, so it is recognisable (V3).
-constexpr std::uint32_t no_value = memory::poison_pattern << 16 | memory::poison_pattern;
+constexpr std::uint32_t no_value = std::uint32_t{memory::poison_pattern} << 16 | memory::poison_pattern;
 
-std::uint64_t with_predicate(std::uint32_t word, bool predicate) {
+/// What a shuffle gives above its word and the predicate travels with the word: compiled code may say there
+/// which bits of it were never written. Of a lane outside of the operation nobody has written any.
+constexpr std::uint64_t no_shuffled_value =
+    ~std::uint64_t{0} << 32 & ~jit::warp_predicate | no_value;
+
+std::uint64_t with_predicate(std::uint64_t word, bool predicate) {
     return word | (predicate ? jit::warp_predicate : 0);
 }
 
@@ -47,7 +52,7 @@ void shuffle(LaneOperation* lanes, std::uint32_t present) {
         const Source source = shuffle_source<kind>(lane, lanes[lane].operand);
         const bool takes_part = (present >> source.lane & 1) != 0;
         results[lane] = with_predicate(
-            takes_part ? static_cast<std::uint32_t>(lanes[source.lane].value) : no_value, source.in_range);
+            takes_part ? lanes[source.lane].value & ~jit::warp_predicate : no_shuffled_value, source.in_range);
     });
     for_each_lane(present, [&](std::uint32_t lane) { lanes[lane].value = results[lane]; });
 }

@@ -70,16 +70,19 @@ struct BlockContext {
     std::uint8_t* thread_votes;  // 96  coroutine kernels: 0 or 1, written at barriers that vote
     LaneOperation* lane_operations;  // 104 coroutine kernels with warp operations
     std::uint64_t* captured;         // 112 what a fault's cold path leaves for the report, see below
-    void* check_state;  // 120 of instrumentations: what an observer set when the block began, else null
-    ThreadStop* thread_stops;  // 128 code that is compiled for stops: one per thread
+    void* check_states[2];  // 120 of instrumentations: what observers set when the block began, else null
+    ThreadStop* thread_stops;  // 136 code that is compiled for stops: one per thread
     // Such code: by site, whether hook `stop` is to be called. As many flags that are all set lie behind
     // these. ThreadStop::flags, and ThreadContext::flags while the thread runs, is one of the two.
-    const std::uint8_t* stop_flags;  // 136
+    const std::uint8_t* stop_flags;  // 144
     // Such code: an access in or into [watch_low, watch_low + watch_bytes) calls hook `watched_access`.
     // Stops change both.
-    std::uint64_t watch_low;    // 144
-    std::uint64_t watch_bytes;  // 152 0: nothing is watched
+    std::uint64_t watch_low;    // 152
+    std::uint64_t watch_bytes;  // 160 0: nothing is watched
 };
+
+/// Which of BlockContext::check_states an instrumentation uses.
+enum CheckState : std::uint8_t { race_state = 0, init_state = 1 };
 
 /// BlockContext::watch_low lies so many bytes in front of the first byte that is watched.
 inline constexpr std::uint64_t watch_margin = 15;
@@ -125,9 +128,9 @@ static_assert(offsetof(BlockContext, shared_base) == 40 && offsetof(BlockContext
               offsetof(BlockContext, barrier_result) == 52 && offsetof(BlockContext, thread_states) == 80 &&
               offsetof(BlockContext, thread_frames) == 88 && offsetof(BlockContext, thread_votes) == 96 &&
               offsetof(BlockContext, lane_operations) == 104 && offsetof(BlockContext, captured) == 112 &&
-              offsetof(BlockContext, check_state) == 120 && offsetof(BlockContext, thread_stops) == 128 &&
-              offsetof(BlockContext, stop_flags) == 136 && offsetof(BlockContext, watch_low) == 144 &&
-              offsetof(BlockContext, watch_bytes) == 152 && sizeof(ThreadStop) == 24 &&
+              offsetof(BlockContext, check_states) == 120 && offsetof(BlockContext, thread_stops) == 136 &&
+              offsetof(BlockContext, stop_flags) == 144 && offsetof(BlockContext, watch_low) == 152 &&
+              offsetof(BlockContext, watch_bytes) == 160 && sizeof(ThreadStop) == 24 &&
               sizeof(LaneOperation) == 16 && sizeof(FrameRecord) == 16);
 static_assert(offsetof(ThreadContext, thread) == 12 && offsetof(ThreadContext, end) == 16 &&
               offsetof(ThreadContext, fuel) == 20 && offsetof(ThreadContext, block) == 24 &&

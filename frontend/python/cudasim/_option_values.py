@@ -106,11 +106,11 @@ def path(value: Any) -> str:
 
 
 #: What the option check can be a list of; sync is always on.
-CHECKS = ("memory", "races", "sync")
+CHECKS = ("memory", "races", "init", "sync")
 
 
 def checks(value: Any) -> str:
-    """Checks by their names, separated by commas, or an iterable of names: "memory,races,sync"."""
+    """Checks by their names, separated by commas, or an iterable of names: "memory,races,init,sync"."""
     words = value.split(",") if isinstance(value, str) else list(value)
     meant = {"none": (), "default": ("memory",), "all": CHECKS, **{word: (word,) for word in CHECKS}}
     chosen = {"sync"}

@@ -27,12 +27,12 @@ class Recorder : public LaunchObserver {
     void launch_ends(std::span<const findings::Finding> findings) override {
         add("launch ends: " + std::to_string(findings.size()));
     }
-    [[nodiscard]] bool sets_check_state() const override { return true; }
+    [[nodiscard]] std::optional<jit::CheckState> sets_check_state() const override { return jit::race_state; }
     void block_begins(ObservedBlock& block) override {
-        EXPECT_EQ(block.check_state, nullptr);
+        EXPECT_EQ(block.check_states[jit::race_state], nullptr);
         EXPECT_EQ(block.ctaid.x, block.block);
         const std::lock_guard lock(mutex);
-        block.check_state = &states[block.block];
+        block.check_states[jit::race_state] = &states[block.block];
         shared_bytes = block.shared.size();
         blocks[block.block].push_back("begins " + std::to_string(block.threads));
         all.push_back("block begins");
@@ -67,14 +67,14 @@ class Recorder : public LaunchObserver {
     }
     void add_to(const ObservedBlock& block, const char* event) {
         const std::lock_guard lock(mutex);
-        EXPECT_EQ(block.check_state, &states[block.block]);
+        EXPECT_EQ(block.check_states[jit::race_state], &states[block.block]);
         blocks[block.block].push_back(event);
         all.push_back(event);
     }
     std::mutex mutex;
 };
 
-/// Counts the threads of each block in what BlockContext::check_state points to.
+/// Counts the threads of each block in what BlockContext::check_states points to.
 class CountsThreads final : public jit::Instrumentation {
   public:
     [[nodiscard]] std::string_view name() const override { return "counts_threads"; }
@@ -83,7 +83,7 @@ class CountsThreads final : public jit::Instrumentation {
         llvm::Function& kernel = *compilation.kernel;
         jit::FunctionContext head(kernel);
         llvm::IRBuilder<> builder(kernel.getContext());
-        llvm::Value* state = head.block_field(offsetof(jit::BlockContext, check_state),
+        llvm::Value* state = head.block_field(offsetof(jit::BlockContext, check_states),
                                               llvm::PointerType::get(kernel.getContext(), 0));
         builder.SetInsertPoint(head.head());
         llvm::LoadInst* count = builder.CreateLoad(builder.getInt64Ty(), state);
@@ -231,16 +231,16 @@ class Witness final : public LaunchObserver {
     void launch_ends(std::span<const findings::Finding>) override { log_.push_back(name_ + ": launch ends"); }
     void block_begins(ObservedBlock& block) override {
         log_.push_back(name_ + ": block begins");
-        states.push_back(block.check_state);
-        block.check_state = this;  // it did not say so: dropped
+        states.push_back(block.check_states[jit::race_state]);
+        block.check_states[jit::race_state] = this;  // it did not say so: dropped
     }
     void barrier(const ObservedBlock& block, jit::BarrierKind) override {
         log_.push_back(name_ + ": barrier");
-        states.push_back(block.check_state);
+        states.push_back(block.check_states[jit::race_state]);
     }
     void block_ends(const ObservedBlock& block, BlockEnd) override {
         log_.push_back(name_ + ": block ends");
-        states.push_back(block.check_state);
+        states.push_back(block.check_states[jit::race_state]);
     }
     void allocated(std::uint64_t, std::uint64_t, std::string_view) override {
         log_.push_back(name_ + ": allocated");
@@ -309,7 +309,7 @@ TEST(ObserverList, refuses_a_second_observer_that_sets_the_check_state_and_one_t
     } catch (const std::invalid_argument& error) {
         EXPECT_STREQ(
             error.what(),
-            "two observers of a launch set ObservedBlock::check_state; a block has one such pointer");
+            "two observers of a launch set the same one of ObservedBlock::check_states");
     }
     EXPECT_THROW(observers.add(looks), std::invalid_argument);
     observers.remove(second_setter);  // it is not in the list

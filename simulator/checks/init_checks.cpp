@@ -1,0 +1,524 @@
+// See init_checks.h. Before local variables become registers they get a value that stands for nothing, so
+// that it is still told from others when they are registers. The states of values are followed after that.
+#include "simulator/checks/init_checks.h"
+
+#include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "simulator/checks/access_roles.h"
+#include "simulator/checks/init_hooks.h"
+#include "simulator/checks/init_shadow.h"
+#include "simulator/checks/value_states.h"
+#include "simulator/jit/captured_variables.h"
+#include "simulator/jit/function_context.h"
+#include "simulator/jit/hook_calls.h"
+#include "simulator/jit/kept_loads.h"
+#include "simulator/jit/lowering.h"
+#include "simulator/jit/memory_accesses.h"
+
+namespace cudasim::checks {
+namespace {
+
+using namespace llvm;
+using jit::Compilation;
+using jit::Hook;
+using jit::MemoryAccess;
+
+/// States of larger local arrays would take too much of a thread's local memory.
+constexpr std::uint64_t largest_local_array = 1 << 16;
+
+std::uint64_t bytes_of(const AllocaInst& local) {
+    const auto size = local.getAllocationSize(local.getDataLayout());
+    return size ? size->getFixedValue() : 0;
+}
+
+/// Gives local variables nothing where they begin to exist.
+void begin_with_nothing(AllocaInst& local, Instruction& before) {
+    IRBuilder<> builder(&before);
+    builder.SetCurrentDebugLocation({});
+    const std::uint64_t bytes = bytes_of(local);
+    Type* type = local.getAllocatedType();
+    if (bytes == 0) return;
+    if (type->isSingleValueType() && !local.isArrayAllocation())
+        builder.CreateAlignedStore(make_nothing(builder, *type), &local, local.getAlign());
+    else
+        builder.CreateMemSet(&local, make_nothing(builder, *builder.getInt8Ty()), bytes, local.getAlign());
+}
+
+void begin_with_nothing(Function& function) {
+    std::vector<std::pair<AllocaInst*, Instruction*>> begins;
+    BasicBlock::iterator first = function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca();
+    for (Instruction& instruction : instructions(function)) {
+        if (auto* local = dyn_cast<AllocaInst>(&instruction))
+            begins.emplace_back(local, local->getParent() == &function.getEntryBlock() && local->comesBefore(&*first)
+                                           ? &*first
+                                           : local->getNextNode());
+        const auto* intrinsic = dyn_cast<IntrinsicInst>(&instruction);
+        if (intrinsic && intrinsic->getIntrinsicID() == Intrinsic::lifetime_start)
+            if (auto* local = dyn_cast<AllocaInst>(getUnderlyingObject(intrinsic->getArgOperand(1))))
+                begins.emplace_back(local, instruction.getNextNode());
+    }
+    for (const auto& [local, before] : begins) begin_with_nothing(*local, *before);
+}
+
+class InitChecks {
+  public:
+    InitChecks(Compilation& compilation, Function& function)
+        : compilation_(compilation), function_(function), layout_(function.getDataLayout()), head_(function) {}
+
+    void run() {
+        for (BasicBlock* block : ReversePostOrderTraversal<Function*>(&function_))
+            for (Instruction& instruction : *block) order_.push_back(&instruction);
+        find_local_arrays();
+        find_unclear();
+        follow_states();
+        const std::vector<Check> checks = needed_checks();
+        for (Instruction* instruction : order_) write_states(*instruction);
+        for (const Check& check : checks) insert(check);
+        for (Instruction* each : fillings_) each->eraseFromParent();
+    }
+
+  private:
+    struct Check {
+        Value* value = nullptr;  ///< nullptr: what the atomic operation `at` finds in memory
+        Instruction* at = nullptr;
+        ValueUse use{};
+    };
+
+    // Local arrays ------------------------------------------------------------------------------------------
+
+    void find_local_arrays() {
+        std::vector<AllocaInst*> locals;
+        for (Instruction* instruction : order_)
+            if (auto* local = dyn_cast<AllocaInst>(instruction)) locals.push_back(local);
+        for (AllocaInst* local : locals) {
+            if (is_printed(*local)) printed_.insert(local);
+            const std::uint64_t bytes = bytes_of(*local);
+            if (bytes == 0 || bytes > largest_local_array || !stays_here(*local)) continue;
+            IRBuilder<> builder(local->getNextNode());
+            builder.SetCurrentDebugLocation({});
+            auto* states = builder.CreateAlloca(ArrayType::get(builder.getInt8Ty(), bytes));
+            states->setAlignment(local->getAlign());
+            jit::mark_internal(*states);
+            local_states_[local] = states;
+            jit::mark_internal(*builder.CreateMemSet(states, builder.getInt8(0), bytes, states->getAlign()));
+        }
+    }
+
+    /// Whether all that is done with the address is understood.
+    static bool stays_here(const Value& address) {
+        return all_of(address.uses(), [](const Use& use) {
+            const auto* user = cast<Instruction>(use.getUser());
+            if (isa<GetElementPtrInst>(user)) return use.getOperandNo() == 0 && stays_here(*user);
+            if (isa<LoadInst, ICmpInst, MemIntrinsic>(user) || jit::is_capture(*user)) return true;
+            if (isa<StoreInst>(user)) return use.getOperandNo() == StoreInst::getPointerOperandIndex();
+            const auto* intrinsic = dyn_cast<IntrinsicInst>(user);
+            return intrinsic && intrinsic->isLifetimeStartOrEnd();
+        });
+    }
+
+    /// Whether it holds the arguments of a printf.
+    static bool is_printed(const Value& address) {
+        return any_of(address.users(), [](const User* user) {
+            if (jit::hook_called_by(*cast<Instruction>(user)) == Hook::vprintf) return true;
+            return isa<PtrToIntInst, GetElementPtrInst>(user) && is_printed(*user);
+        });
+    }
+
+    /// The place of an address into a local array among its states.
+    Value* local_state(Value* address) {
+        Value*& states = local_states_[address];
+        if (states) return states;
+        auto* element = cast<GetElementPtrInst>(address);
+        Value* base = local_state(element->getPointerOperand());
+        Instruction* copy = element->clone();
+        copy->insertAfter(element);
+        copy->setOperand(0, base);
+        return local_states_[address] = copy;
+    }
+
+    bool is_followed(Value* address) const {
+        const auto* local = dyn_cast<AllocaInst>(getUnderlyingObject(address, 0));
+        return local && local_states_.contains(local);
+    }
+
+    /// Memory that has no states: it counts as written.
+    bool is_untracked(Value* address) const {
+        const Value* object = getUnderlyingObject(address, 0);
+        if (isa<AllocaInst>(object)) return !is_followed(address);
+        const auto variable = jit::variable_behind(address);
+        if (variable && variable->space == jit::constant) return true;
+        const auto* argument = dyn_cast<Argument>(object);
+        return argument && argument->getParent() == compilation_.kernel &&
+               (argument->getArgNo() < jit::body_parameters ||
+                compilation_.by_value[argument->getArgNo() - jit::body_parameters]);
+    }
+
+    // The window ----------------------------------------------------------------------------------------------
+
+    Value* window_field(std::uint64_t offset, Type* type) {
+        Value*& known = window_fields_[offset];
+        if (known) return known;
+        Value* window = head_.block_field(offsetof(jit::BlockContext, check_states[jit::init_state]),
+                                          PointerType::get(function_.getContext(), 0));
+        IRBuilder<> builder(head_.head());
+        builder.SetCurrentDebugLocation({});
+        LoadInst* load =
+            builder.CreateLoad(type, builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), window, offset));
+        load->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(load->getContext(), {}));
+        jit::mark_internal(*load);
+        return known = load;
+    }
+
+    /// The place of the states of up to tail_bytes at an address.
+    Value* states_at(IRBuilder<>& builder, Value* address, bool write) {
+        if (is_followed(address)) return local_state(address);
+        Type* i64 = builder.getInt64Ty();
+        Value* low = window_field(offsetof(InitWindow, low), i64);
+        Value* bytes = window_field(offsetof(InitWindow, bytes), i64);
+        Value* shadow = window_field(offsetof(InitWindow, shadow), builder.getPtrTy());
+        Value* offset = builder.CreateSub(builder.CreatePtrToInt(address, i64), low);
+        Value* outside = write ? builder.CreateAdd(bytes, builder.getInt64(tail_bytes)) : bytes;
+        offset = builder.CreateSelect(builder.CreateICmpULT(offset, bytes), offset, outside);
+        return builder.CreateInBoundsGEP(builder.getInt8Ty(), shadow, offset);
+    }
+
+    // Values that may be unwritten ----------------------------------------------------------------------------
+
+    static Value* shuffled_value(const CallInst& call) { return call.getArgOperand(3); }
+
+    static bool is_shuffle(const Instruction& instruction) {
+        const auto warp = jit::warp_operation_at(instruction);
+        return warp && warp->kind >= jit::WarpKind::shuffle_index && warp->kind <= jit::WarpKind::shuffle_xor;
+    }
+
+    bool has_state(const Value& value) const { return state_type(*value.getType(), layout_) != nullptr; }
+
+    bool is_source(Instruction& instruction) const {
+        if (is_nothing(instruction) || is_shuffle(instruction)) return true;
+        auto* load = dyn_cast<LoadInst>(&instruction);
+        return load && !is_internal(*load) && !is_untracked(load->getPointerOperand());
+    }
+
+    void find_unclear() {
+        std::vector<Instruction*> open;
+        for (Instruction* instruction : order_) {
+            reached_.insert(instruction);
+            if (is_source(*instruction) && has_state(*instruction)) open.push_back(instruction);
+        }
+        unclear_.insert(open.begin(), open.end());
+        while (!open.empty()) {
+            const Instruction* from = open.back();
+            open.pop_back();
+            for (const Use& use : from->uses()) {
+                auto* user = cast<Instruction>(use.getUser());
+                if (!carries_state(use) || !has_state(*user) || !reached_.contains(user)) continue;
+                if (unclear_.insert(user).second) open.push_back(user);
+            }
+        }
+    }
+
+    Value* state_of(Value& value) const {
+        const auto known = states_.find(&value);
+        return known != states_.end() ? known->second
+                                      : Constant::getNullValue(state_type(*value.getType(), layout_));
+    }
+
+    void follow_states() {
+        std::vector<PHINode*> phis;
+        for (Instruction* instruction : order_) {
+            if (!unclear_.contains(instruction)) continue;
+            if (auto* phi = dyn_cast<PHINode>(instruction)) {
+                auto* states = PHINode::Create(state_type(*phi->getType(), layout_), phi->getNumIncomingValues(),
+                                               "", phi->getIterator());
+                states_[phi] = states;
+                phis.push_back(phi);
+                continue;
+            }
+            IRBuilder<> builder(instruction->getNextNode());
+            builder.SetCurrentDebugLocation({});
+            if (auto* load = dyn_cast<LoadInst>(instruction)) {
+                states_[load] = load_state(builder, *load->getType(),
+                                           *states_at(builder, load->getPointerOperand(), false));
+            } else if (is_shuffle(*instruction)) {
+                follow_shuffle(cast<CallInst>(*instruction));
+            } else {
+                states_[instruction] =
+                    carried_state(builder, *instruction, [&](Value& operand) { return state_of(operand); });
+            }
+        }
+        for (PHINode* phi : phis) {
+            auto* states = cast<PHINode>(states_[phi]);
+            for (unsigned i = 0; i < phi->getNumIncomingValues(); ++i)
+                states->addIncoming(state_of(*phi->getIncomingValue(i)), phi->getIncomingBlock(i));
+        }
+    }
+
+    /// The states of a word's bits 1 to 31 travel above the word's predicate; bit 0 has that of bit 1, unless
+    /// one of the two is unwritten: then both are.
+    void follow_shuffle(CallInst& call) {
+        constexpr std::uint64_t upper = 0xFFFF'FFFE;
+        IRBuilder<> builder(&call);
+        builder.SetCurrentDebugLocation({});
+        Value* given = state_of(*shuffled_value(call));
+        given = builder.CreateOr(given, builder.CreateShl(builder.CreateAnd(given, 1), 1));
+        given = builder.CreateShl(builder.CreateAnd(given, upper), 32);
+        call.setArgOperand(3, builder.CreateOr(shuffled_value(call), given));
+        builder.SetInsertPoint(call.getNextNode());
+        auto* value = cast<Instruction>(builder.CreateAnd(&call, jit::warp_predicate | 0xFFFF'FFFF));
+        Value* got = builder.CreateAnd(builder.CreateLShr(&call, 32), upper);
+        got = builder.CreateOr(got, builder.CreateAnd(builder.CreateLShr(got, 1), 1));
+        call.replaceUsesWithIf(value, [&](const Use& use) {
+            return use.getUser() != value && !is_followed_by(call, *cast<Instruction>(use.getUser()), 2);
+        });
+        unclear_.insert(value);
+        states_[value] = got;
+    }
+
+    /// Whether it is one of the first instructions behind another.
+    static bool is_followed_by(const Instruction& first, const Instruction& other, unsigned instructions) {
+        const Instruction* next = &first;
+        for (unsigned i = 0; i < instructions; ++i) {
+            next = next->getNextNode();
+            if (next == &other) return true;
+        }
+        return false;
+    }
+
+    // Uses ----------------------------------------------------------------------------------------------------
+
+    static std::optional<ValueUse> use_of(const Use& operand) {
+        const auto& user = *cast<Instruction>(operand.getUser());
+        if (carries_state(operand) || jit::is_capture(user) || is_internal(user)) return std::nullopt;
+        const unsigned index = operand.getOperandNo();
+        if (isa<StoreInst>(user))
+            return index == StoreInst::getPointerOperandIndex() ? std::optional(ValueUse::address) : std::nullopt;
+        if (isa<LoadInst, GetElementPtrInst>(user)) return ValueUse::address;
+        if (isa<AtomicRMWInst, AtomicCmpXchgInst>(user)) return index == 0 ? ValueUse::address : ValueUse::atomic;
+        if (isa<CmpInst>(user)) return ValueUse::comparison;
+        if (isa<ReturnInst>(user)) return ValueUse::result;
+        if (user.isTerminator() || isa<SelectInst>(user)) return ValueUse::branch;
+        if (const auto* fill = dyn_cast<MemSetInst>(&user); fill && index == 1) return std::nullopt;
+        if (isa<MemIntrinsic>(user)) return ValueUse::address;
+        if (const auto* call = dyn_cast<CallInst>(&user)) {
+            if (isa<IntrinsicInst>(call))
+                return call->getType()->isVoidTy() ? std::nullopt : std::optional(ValueUse::operand);
+            const Function* callee = call->getCalledFunction();
+            if (callee && jit::keeps_loads(*callee)) return std::nullopt;
+            if (jit::any_hook_called_by(*call)) {
+                if (is_shuffle(*call) && index == 3) return std::nullopt;
+                const bool is_value = jit::barrier_at(*call) || jit::warp_operation_at(*call);
+                return is_value ? std::optional(ValueUse::operand) : std::nullopt;
+            }
+            return ValueUse::argument;
+        }
+        return ValueUse::operand;
+    }
+
+    std::vector<Check> needed_checks() {
+        std::vector<Check> checks;
+        const DominatorTree dominance(function_);
+        std::map<const Value*, std::vector<const Instruction*>> checked;
+        for (Instruction* instruction : order_) {
+            if (reads_by_atomic(*instruction)) checks.push_back({nullptr, instruction, ValueUse::atomic});
+            for (const Use& operand : instruction->operands()) {
+                Value* value = operand.get();
+                if (!states_.contains(value)) continue;
+                auto use = use_of(operand);
+                const auto* store = dyn_cast<StoreInst>(instruction);
+                if (store && operand.getOperandNo() == 0 && is_argument_of_print(*store)) use = ValueUse::printing;
+                if (!use || is_nothing(*instruction)) continue;
+                constexpr std::size_t most_compared = 32;
+                std::vector<const Instruction*>& before = checked[value];
+                if (any_of(before, [&](const Instruction* at) {
+                        return at == instruction || dominance.dominates(at, instruction);
+                    }))
+                    continue;
+                if (before.size() < most_compared) before.push_back(instruction);
+                checks.push_back({value, instruction, *use});
+            }
+        }
+        return checks;
+    }
+
+    bool is_argument_of_print(const StoreInst& store) const {
+        return printed_.contains(getUnderlyingObject(store.getPointerOperand(), 0));
+    }
+
+    bool reads_by_atomic(const Instruction& instruction) const {
+        if (const auto* update = dyn_cast<AtomicRMWInst>(&instruction))
+            return (update->getOperation() != AtomicRMWInst::Xchg || !update->use_empty()) &&
+                   !is_untracked(const_cast<Value*>(update->getPointerOperand()));
+        const auto* exchange = dyn_cast<AtomicCmpXchgInst>(&instruction);
+        return exchange && !is_untracked(const_cast<Value*>(exchange->getPointerOperand()));
+    }
+
+    /// The load that a value comes from without any choice, if there is one.
+    static LoadInst* origin_of(Value* value) {
+        constexpr unsigned most_steps = 8;
+        for (unsigned step = 0; step < most_steps; ++step) {
+            if (auto* load = dyn_cast<LoadInst>(value)) return load;
+            auto* instruction = dyn_cast<Instruction>(value);
+            if (!instruction || isa<PHINode, SelectInst>(instruction) || instruction->getNumOperands() == 0 ||
+                instruction->getOpcode() == Instruction::Or || isa<CallInst>(instruction))
+                return nullptr;
+            value = instruction->getOperand(0);
+        }
+        return nullptr;
+    }
+
+    void insert(const Check& check) {
+        IRBuilder<> builder(check.at);
+        builder.SetCurrentDebugLocation({});
+        Value *state = nullptr, *address = builder.getInt64(0), *bytes = builder.getInt64(0);
+        if (check.value != nullptr) {
+            state = states_[check.value];
+            if (LoadInst* load = origin_of(check.value);
+                load && !isa<AllocaInst>(getUnderlyingObject(load->getPointerOperand(), 0)))
+                set_origin(builder, load->getPointerOperand(), *load->getType(), address, bytes);
+        } else {
+            Value* memory = check.at->getOperand(0);
+            Type* type = check.at->getOperand(1)->getType();
+            state = load_state(builder, *type, *states_at(builder, memory, false));
+            if (!is_followed(memory)) set_origin(builder, memory, *type, address, bytes);
+        }
+        IRBuilder<> cold(jit::branch_cold(any_unwritten(builder, *state), check.at, true));
+        cold.SetCurrentDebugLocation(check.at->getDebugLoc());
+        CallInst* call = jit::call_hook(cold, *hook("cudasim_hook_init_used", {cold.getInt32Ty(), cold.getInt64Ty(), cold.getInt64Ty()}),
+                                        {cold.getInt32(static_cast<std::uint32_t>(check.use)), address, bytes});
+        call->setMemoryEffects(MemoryEffects::argMemOnly(ModRefInfo::Ref) | MemoryEffects::inaccessibleMemOnly());
+        call->addFnAttr(Attribute::Cold);
+    }
+
+    void set_origin(IRBuilder<>& builder, Value* memory, Type& type, Value*& address, Value*& bytes) {
+        address = builder.CreatePtrToInt(memory, builder.getInt64Ty());
+        bytes = builder.getInt64(layout_.getTypeStoreSize(&type).getFixedValue());
+    }
+
+    Function* hook(const char* name, ArrayRef<Type*> parameters) {
+        LLVMContext& context = function_.getContext();
+        SmallVector<Type*, 8> types{PointerType::get(context, 0)};
+        types.append(parameters.begin(), parameters.end());
+        types.push_back(Type::getInt32Ty(context));
+        return jit::declare_hook(*function_.getParent(), name,
+                                 FunctionType::get(Type::getVoidTy(context), types, false));
+    }
+
+    // What is written -----------------------------------------------------------------------------------------
+
+    void write_states(Instruction& instruction) {
+        if (is_internal(instruction)) return;
+        IRBuilder<> builder(instruction.getContext());
+        if (!instruction.isTerminator()) builder.SetInsertPoint(instruction.getNextNode());
+        builder.SetCurrentDebugLocation({});
+        if (auto* store = dyn_cast<StoreInst>(&instruction)) {
+            Value* value = store->getValueOperand();
+            if (is_nothing(*value) && isa<AllocaInst>(getUnderlyingObject(store->getPointerOperand(), 0)))
+                fillings_.push_back(store);
+            set_states(builder, store->getPointerOperand(), *value);
+        } else if (isa<AtomicRMWInst, AtomicCmpXchgInst>(instruction)) {
+            if (!is_untracked(instruction.getOperand(0)) && has_state(*instruction.getOperand(1)))
+                store_state(builder, *instruction.getOperand(1)->getType(), nullptr,
+                            *states_at(builder, instruction.getOperand(0), true));
+        } else if (auto* fill = dyn_cast<MemSetInst>(&instruction)) {
+            write_filling(builder, *fill);
+        } else if (auto* copy = dyn_cast<MemTransferInst>(&instruction)) {
+            write_copy(builder, *copy);
+        }
+    }
+
+    void set_states(IRBuilder<>& builder, Value* address, Value& value) {
+        if (is_untracked(address) || !has_state(value)) return;
+        const auto known = states_.find(&value);
+        store_state(builder, *value.getType(), known == states_.end() ? nullptr : known->second,
+                    *states_at(builder, address, true));
+    }
+
+    void write_filling(IRBuilder<>& builder, MemSetInst& fill) {
+        Value* target = fill.getRawDest();
+        const bool nothing = is_nothing(*fill.getValue());
+        if (nothing) fillings_.push_back(&fill);
+        if (is_untracked(target)) return;
+        Value* length = builder.CreateZExtOrTrunc(fill.getLength(), builder.getInt64Ty());
+        if (is_followed(target)) {
+            const auto known = states_.find(fill.getValue());
+            Value* byte = nothing || known == states_.end() ? builder.getInt8(nothing ? 0 : 0xFF)
+                                                            : builder.CreateNot(known->second);
+            jit::mark_internal(*builder.CreateMemSet(local_state(target), byte, length, MaybeAlign()));
+            return;
+        }
+        jit::call_hook(builder, *hook("cudasim_hook_init_fill", {builder.getInt64Ty(), builder.getInt64Ty()}),
+                       {builder.CreatePtrToInt(target, builder.getInt64Ty()), length});
+    }
+
+    void write_copy(IRBuilder<>& builder, MemTransferInst& copy) {
+        Value *target = copy.getRawDest(), *source = copy.getRawSource();
+        if (is_untracked(target)) return;
+        Type* i64 = builder.getInt64Ty();
+        const auto* constant = dyn_cast<ConstantInt>(copy.getLength());
+        if (constant && constant->getValue().ule(tail_bytes)) {
+            Value* to = states_at(builder, target, true);
+            if (is_untracked(source)) {
+                jit::mark_internal(*builder.CreateMemSet(to, builder.getInt8(0xFF), copy.getLength(), MaybeAlign()));
+            } else {
+                Value* from = states_at(builder, source, false);
+                jit::mark_internal(
+                    *builder.CreateMemMove(to, MaybeAlign(), from, MaybeAlign(), copy.getLength()));
+            }
+            return;
+        }
+        const auto known = [&](Value* address) -> Value* {
+            return is_followed(address) ? builder.CreatePtrToInt(local_state(address), i64) : builder.getInt64(0);
+        };
+        jit::call_hook(builder, *hook("cudasim_hook_init_copy", {i64, i64, i64, i64, i64}),
+                       {builder.CreatePtrToInt(target, i64), builder.CreatePtrToInt(source, i64), known(target),
+                        known(source), builder.CreateZExtOrTrunc(copy.getLength(), i64)});
+    }
+
+    Compilation& compilation_;
+    Function& function_;
+    const DataLayout& layout_;
+    jit::FunctionContext head_;
+    std::vector<Instruction*> order_;  ///< those that are reached, definitions before uses
+    std::set<const Instruction*> reached_;
+    std::map<const Value*, Value*> local_states_;  ///< of local arrays, and addresses into them
+    std::set<const Value*> printed_;
+    std::map<std::uint64_t, Value*> window_fields_;
+    std::set<const Value*> unclear_;
+    std::map<const Value*, Value*> states_;
+    std::vector<Instruction*> fillings_;  ///< with nothing: only the states matter
+};
+
+class InitCheckInstrumentation final : public jit::Instrumentation {
+  public:
+    [[nodiscard]] std::string_view name() const override { return "init_checks"; }
+    [[nodiscard]] std::uint32_t version() const override { return 1; }
+    [[nodiscard]] std::span<const jit::HookAddress> hooks() const override { return init_hooks(); }
+
+    void values(Compilation& compilation) const override {
+        for (Function& function : *compilation.module)
+            if (!function.isDeclaration()) begin_with_nothing(function);
+    }
+
+    void late(Compilation& compilation) const override {
+        for (Function& function : *compilation.module)
+            if (!function.isDeclaration()) InitChecks(compilation, function).run();
+        replace_nothing(*compilation.module);
+    }
+};
+
+}  // namespace
+
+const jit::Instrumentation& init_checks() {
+    static const InitCheckInstrumentation instrumentation;
+    return instrumentation;
+}
+
+}  // namespace cudasim::checks

@@ -1,0 +1,195 @@
+// See init_observer.h.
+#include "simulator/checks/init_observer.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "simulator/checks/finding_text.h"
+#include "simulator/checks/shadow_window.h"
+
+namespace cudasim::checks {
+
+namespace {
+
+using findings::Finding;
+using findings::FindingKind;
+
+/// Places that one launch can have uses at; a power of two.
+constexpr std::size_t most_places = 4096;
+
+std::string use_text(ValueUse use) {
+    switch (use) {
+        case ValueUse::operand:
+            return "is an operand of an operation";
+        case ValueUse::comparison:
+            return "is compared";
+        case ValueUse::branch:
+            return "decides a branch";
+        case ValueUse::address:
+            return "is part of an address or an index";
+        case ValueUse::atomic:
+            return "is used by an atomic operation";
+        case ValueUse::argument:
+            return "is passed to a function";
+        case ValueUse::printing:
+            return "is printed";
+        case ValueUse::result:
+            return "is the result of a function";
+    }
+    return "is used";
+}
+
+}  // namespace
+
+void InitObserver::launch_unchecked() {
+    const std::lock_guard lock(mutex_);
+    ++launches_unchecked_;
+}
+
+void InitObserver::shared_with_others(std::uint64_t address) {
+    const std::lock_guard lock(mutex_);
+    if (Allocation* allocation = allocation_at(address)) {
+        allocation->written = true;
+        if (shadow_) shadow_->set_written(address, allocation->bytes);
+    }
+}
+
+InitObserver::Allocation* InitObserver::allocation_at(std::uint64_t address) {
+    auto behind = allocations_.upper_bound(address);
+    if (behind == allocations_.begin()) return nullptr;
+    --behind;
+    return address - behind->first < behind->second.bytes ? &behind->second : nullptr;
+}
+
+void InitObserver::look() {
+    const bool is_new = !shadow_;
+    if (is_new) {
+        const ShadowWindow window = shadow_window(memory_base_);
+        shadow_ = std::make_unique<InitShadow>(window.low, window.bytes);
+        static_cast<InitWindow&>(state_) = shadow_->window();
+        state_.observer = this;
+        state_.shadow_of_window = shadow_.get();
+        places_.resize(most_places);
+    }
+    if (!is_new && launches_known_ == launches_unchecked_) return;
+    for (const auto& [address, allocation] : allocations_) {
+        const bool is_stale = allocation.launches < launches_unchecked_ &&
+                              (is_new || launches_known_ < launches_unchecked_);
+        if (is_stale || (is_new && allocation.written)) shadow_->set_written(address, allocation.bytes);
+    }
+    launches_known_ = launches_unchecked_;
+}
+
+void InitObserver::allocated(std::uint64_t address, std::uint64_t bytes, std::string_view) {
+    const std::lock_guard lock(mutex_);
+    allocations_[address] = {.bytes = bytes, .launches = launches_unchecked_};
+    if (shadow_) shadow_->set_unwritten(address, bytes);
+}
+
+void InitObserver::freed(std::uint64_t address) {
+    const std::lock_guard lock(mutex_);
+    allocations_.erase(address);
+}
+
+void InitObserver::copies(const execution::ObservedCopy& copy) {
+    using execution::CopyKind;
+    if (copy.kind == CopyKind::from_device) return;
+    const std::lock_guard lock(mutex_);
+    if (shadow_) {
+        look();
+        if (copy.kind == CopyKind::within_device)
+            shadow_->copy(copy.target, copy.source, copy.bytes);
+        else
+            shadow_->set_written(copy.target, copy.bytes);
+    } else if (Allocation* allocation = allocation_at(copy.target)) {
+        allocation->written = true;
+    }
+}
+
+InitObserver::Unwritten InitObserver::unwritten(std::uint64_t address, std::uint64_t bytes,
+                                                std::uint64_t element_bytes, std::span<const bool> counts) {
+    const std::lock_guard lock(mutex_);
+    look();
+    Unwritten result;
+    const std::uint64_t end = address + bytes;
+    const auto counts_at = [&](std::uint64_t at) {
+        return counts.empty() || counts[(at - address) % element_bytes];
+    };
+    for (std::uint64_t from = address; from < end;) {
+        const auto found = shadow_->first_unwritten(from, end - from);
+        if (!found) break;
+        if (!counts_at(*found)) {
+            from = *found + 1;
+            continue;
+        }
+        const std::uint64_t element = (*found - address) / element_bytes;
+        if (result.elements++ == 0) result.first = element;
+        from = address + (element + 1) * element_bytes;
+    }
+    return result;
+}
+
+void InitObserver::launch_begins(const execution::LaunchBegin&) {
+    const std::lock_guard lock(mutex_);
+    look();
+    if (places_used_ != 0) std::ranges::fill(places_, Place{});
+    places_used_ = places_lost_ = 0;
+}
+
+void InitObserver::block_begins(execution::ObservedBlock& block) {
+    shadow_->set_unwritten(reinterpret_cast<std::uint64_t>(block.shared.data()), block.shared.size());
+    block.check_states[jit::init_state] = static_cast<InitWindow*>(&state_);
+}
+
+void InitObserver::used(std::uint64_t block, std::uint32_t thread, std::uint64_t shared, std::uint32_t site,
+                        ValueUse use, std::uint64_t address, std::uint64_t bytes) {
+    while (places_lock_.test_and_set(std::memory_order_acquire)) {
+    }
+    std::size_t at = site * std::size_t{0x9E3779B1} % most_places;
+    while (places_[at].used && places_[at].site != site) at = (at + 1) % most_places;
+    Place& place = places_[at];
+    if (!place.used && places_used_ == most_places / 2) {
+        ++places_lost_;
+    } else {
+        if (!place.used) ++places_used_;
+        if (!place.used || std::tie(block, thread) < std::tie(place.block, place.thread)) {
+            const std::uint64_t count = place.count;
+            place = {.site = site, .used = true, .use = use, .thread = thread, .block = block,
+                     .shared = shared, .address = address, .bytes = bytes, .count = count};
+        }
+        ++place.count;
+    }
+    places_lock_.clear(std::memory_order_release);
+}
+
+void InitObserver::adds_findings(execution::ObserverFindings& findings) {
+    for (const Place& place : places_) {
+        if (!place.used) continue;
+        Finding finding;
+        finding.kind = FindingKind::uninitialised_value;
+        finding.severity = findings::info(finding.kind).severity;
+        finding.thread = findings.coordinate(place.block, place.thread);
+        finding.location = findings.place(place.site);
+        finding.count = place.count;
+        if (place.bytes != 0) finding.object = findings.object(place.address, place.shared);
+        finding.message = "uninitialised value: " +
+                          (finding.object ? object_text(finding.object, place.address)
+                                          : std::string("a value in a local variable or register")) +
+                          " " + use_text(place.use) + ", and nothing was written there";
+        findings.add(std::move(finding));
+    }
+    if (shadow_->window().bytes != 0) return;
+    Finding finding;
+    finding.kind = FindingKind::init_checks_off;
+    finding.severity = findings::info(finding.kind).severity;
+    finding.message =
+        "uninitialised values were not looked for: the process may not reserve the address space for it "
+        "(ulimit -v)";
+    findings.add(std::move(finding));
+}
+
+}  // namespace cudasim::checks

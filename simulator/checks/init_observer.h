@@ -1,0 +1,94 @@
+// Which memory of a device has been written, and what kernels used of the rest.
+//
+//   InitObserver init(memory_base);   // one for each device, for as long as the device lives
+//   device.observe(init);
+//   options.compile.instrumentations.add(init_checks());
+//   options.observers.add(init);
+//
+// Until a launch looks for uninitialised values for the first time, allocations are noted and nothing more. A
+// launch that does not look for them may write anywhere: what was allocated before it counts as written.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "simulator/checks/init_hooks.h"
+#include "simulator/checks/init_shadow.h"
+#include "simulator/execution/observer.h"
+
+namespace cudasim::checks {
+
+class InitObserver final : public execution::LaunchObserver {
+  public:
+    /// @param memory_base where the device's arena begins
+    explicit InitObserver(std::uint64_t memory_base) : memory_base_(memory_base) {}
+
+    /// A launch that does not look begins.
+    void launch_unchecked();
+    /// The host, or another process, may write the allocation from now on without telling anybody.
+    void shared_with_others(std::uint64_t address);
+
+    /// Elements of an array of which a byte was never written.
+    struct Unwritten {
+        std::uint64_t elements = 0;  ///< how many
+        std::uint64_t first = 0;     ///< its index in the range
+    };
+    /// @param element_bytes of which those count that `counts` names, all where it is empty: records have
+    /// holes, which nobody writes
+    [[nodiscard]] Unwritten unwritten(std::uint64_t address, std::uint64_t bytes, std::uint64_t element_bytes,
+                                      std::span<const bool> counts);
+
+    void launch_begins(const execution::LaunchBegin& launch) override;
+    void adds_findings(execution::ObserverFindings& findings) override;
+    [[nodiscard]] std::optional<jit::CheckState> sets_check_state() const override { return jit::init_state; }
+    void block_begins(execution::ObservedBlock& block) override;
+    void allocated(std::uint64_t address, std::uint64_t bytes, std::string_view label) override;
+    void freed(std::uint64_t address) override;
+    void copies(const execution::ObservedCopy& copy) override;
+
+    /// A thread uses what nobody wrote. On the thread's own stack; allocates nothing.
+    void used(std::uint64_t block, std::uint32_t thread, std::uint64_t shared, std::uint32_t site, ValueUse use,
+              std::uint64_t address, std::uint64_t bytes);
+
+    /// What compiled code has: hooks find their observer by it.
+    struct State : InitWindow {
+        InitObserver* observer = nullptr;
+        InitShadow* shadow_of_window = nullptr;
+    };
+
+  private:
+    /// Uses at one place of the source.
+    struct Place {
+        std::uint32_t site = 0;
+        bool used = false;
+        ValueUse use{};
+        std::uint32_t thread = 0;  ///< with block: the lowest one
+        std::uint64_t block = 0, shared = 0, address = 0, bytes = 0, count = 0;
+    };
+    struct Allocation {
+        std::uint64_t bytes = 0;
+        bool written = false;          ///< before the shadow was there
+        std::uint64_t launches = 0;    ///< unchecked launches before it
+    };
+
+    /// Makes the shadow, and brings it up to date. With the lock.
+    void look();
+    [[nodiscard]] Allocation* allocation_at(std::uint64_t address);
+
+    const std::uint64_t memory_base_;
+    std::mutex mutex_;
+    std::map<std::uint64_t, Allocation> allocations_;  ///< by address
+    std::uint64_t launches_unchecked_ = 0, launches_known_ = 0;
+    std::unique_ptr<InitShadow> shadow_;
+    State state_;
+    std::atomic_flag places_lock_ = ATOMIC_FLAG_INIT;
+    std::vector<Place> places_;  ///< a hash table: by site
+    std::uint64_t places_used_ = 0, places_lost_ = 0;
+};
+
+}  // namespace cudasim::checks
