@@ -53,6 +53,7 @@ def _ratio(name, check):
             for _ in range(ROUNDS if measured else 2):
                 for each, kept in times.items():
                     with options.override(check=each):
+                        launch()  # checks note what launches without them may have written
                         start = time.perf_counter()
                         launch()
                         if measured:

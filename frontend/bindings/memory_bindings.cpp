@@ -104,6 +104,18 @@ void bind_copies(py::module_& module) {
                    const ReleasedGil release;
                    driver::memcpy_dtoh(current, buffer.data(), source, buffer.size());
                });
+    module.def(
+        "unwritten_elements",
+        [](const ContextPtr& current, std::uint64_t address, std::uint64_t bytes, std::uint64_t element_bytes,
+           const std::vector<bool>& holes) {
+            const ReleasedGil release;
+            const auto found =
+                current->engine()->written_memory().unwritten(address, bytes, element_bytes, holes);
+            return std::pair(found.elements, found.first);
+        },
+        "How many elements of a range of device memory have a byte that nobody wrote, and the index of the "
+        "first; "
+        "holes: which bytes of an element do not count, empty: none.");
     using Key = std::pair<int, std::uint64_t>;
     const auto in = [](const Key& stream, std::string place) {
         return driver::InStream{{stream.first, stream.second}, std::move(place)};

@@ -1,6 +1,8 @@
 // See checks.h.
 #include "simulator/checks/checks.h"
 
+#include <algorithm>
+
 #include "simulator/checks/init_checks.h"
 #include "simulator/checks/race_checks.h"
 #include "simulator/jit/standard_instrumentations.h"
@@ -78,6 +80,24 @@ void check_all_memory(jit::InstrumentationList& list) {
     if (!list.contains(race_checks())) return;
     list.remove(race_checks());
     list.add(race_checks_of_all());
+}
+
+void drop_consequences(std::vector<findings::Finding>& findings) {
+    using findings::Finding;
+    using findings::FindingKind;
+    std::vector<findings::MemoryObject> racing;
+    for (const Finding& each : findings)
+        if (each.kind == FindingKind::data_race && each.object) racing.push_back(*each.object);
+    if (racing.empty()) return;
+    std::erase_if(findings, [&](const Finding& each) {
+        if (each.kind != FindingKind::uninitialised_value) return false;
+        // Where a value comes from is not known of all of them.
+        return !each.object || std::ranges::any_of(racing, [&](const findings::MemoryObject& object) {
+            return object.space == each.object->space &&
+                   (object.space == "shared" ? object.name == each.object->name
+                                             : object.address == each.object->address);
+        });
+    });
 }
 
 RaceModel race_model_of(const jit::InstrumentationList& list) {

@@ -4,8 +4,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "simulator/checks/race_detector.h"
+#include "simulator/findings/finding.h"
 #include "simulator/jit/instrumentation.h"
 
 namespace cudasim::checks {
@@ -32,6 +34,10 @@ void choose(const Checks& checks, jit::InstrumentationList& list);
 /// Looks for races in accesses to all memory, also to what the kernel only reads. No effect where it does not
 /// look for races.
 void check_all_memory(jit::InstrumentationList& list);
+
+/// Drops findings that another one of the same launch explains: where a write and a read of an object race,
+/// the read may come before anything is written.
+void drop_consequences(std::vector<findings::Finding>& findings);
 
 /// RaceModel is an instrumentation of its own, which inserts nothing: so it is among a launch's options
 /// whether races are looked for or not.

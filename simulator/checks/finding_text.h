@@ -13,6 +13,7 @@ namespace cudasim::checks {
 [[nodiscard]] std::string hexadecimal(std::uint64_t value, std::uint32_t bytes);
 
 /// "tile[3, 5] in shared memory", "global memory 'a' at byte 8", or the address alone
-[[nodiscard]] std::string object_text(const std::optional<findings::MemoryObject>& object, std::uint64_t address);
+[[nodiscard]] std::string object_text(const std::optional<findings::MemoryObject>& object,
+                                      std::uint64_t address);
 
 }  // namespace cudasim::checks

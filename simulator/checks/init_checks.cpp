@@ -52,26 +52,34 @@ void begin_with_nothing(AllocaInst& local, Instruction& before) {
         builder.CreateMemSet(&local, make_nothing(builder, *builder.getInt8Ty()), bytes, local.getAlign());
 }
 
+/// Variables begin where lowering fills them with poison, and where their scope says so.
 void begin_with_nothing(Function& function) {
     std::vector<std::pair<AllocaInst*, Instruction*>> begins;
-    BasicBlock::iterator first = function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca();
+    std::vector<MemSetInst*> fillings;
     for (Instruction& instruction : instructions(function)) {
-        if (auto* local = dyn_cast<AllocaInst>(&instruction))
-            begins.emplace_back(local, local->getParent() == &function.getEntryBlock() && local->comesBefore(&*first)
-                                           ? &*first
-                                           : local->getNextNode());
-        const auto* intrinsic = dyn_cast<IntrinsicInst>(&instruction);
-        if (intrinsic && intrinsic->getIntrinsicID() == Intrinsic::lifetime_start)
-            if (auto* local = dyn_cast<AllocaInst>(getUnderlyingObject(intrinsic->getArgOperand(1))))
+        auto* fill = dyn_cast<MemSetInst>(&instruction);
+        if (fill && is_internal(*fill)) {
+            if (auto* local = dyn_cast<AllocaInst>(fill->getDest())) {
+                begins.emplace_back(local, fill);
+                fillings.push_back(fill);
+            }
+        } else if (const auto* intrinsic = dyn_cast<IntrinsicInst>(&instruction);
+                   intrinsic && intrinsic->getIntrinsicID() == Intrinsic::lifetime_start) {
+            if (auto* local = dyn_cast<AllocaInst>(intrinsic->getArgOperand(1)))
                 begins.emplace_back(local, instruction.getNextNode());
+        }
     }
     for (const auto& [local, before] : begins) begin_with_nothing(*local, *before);
+    for (MemSetInst* each : fillings) each->eraseFromParent();
 }
 
 class InitChecks {
   public:
     InitChecks(Compilation& compilation, Function& function)
-        : compilation_(compilation), function_(function), layout_(function.getDataLayout()), head_(function) {}
+        : compilation_(compilation),
+          function_(function),
+          layout_(function.getDataLayout()),
+          head_(function) {}
 
     void run() {
         for (BasicBlock* block : ReversePostOrderTraversal<Function*>(&function_))
@@ -82,7 +90,6 @@ class InitChecks {
         const std::vector<Check> checks = needed_checks();
         for (Instruction* instruction : order_) write_states(*instruction);
         for (const Check& check : checks) insert(check);
-        for (Instruction* each : fillings_) each->eraseFromParent();
     }
 
   private:
@@ -102,26 +109,44 @@ class InitChecks {
             if (is_printed(*local)) printed_.insert(local);
             const std::uint64_t bytes = bytes_of(*local);
             if (bytes == 0 || bytes > largest_local_array || !stays_here(*local)) continue;
+            note_addresses(*local);
             IRBuilder<> builder(local->getNextNode());
             builder.SetCurrentDebugLocation({});
             auto* states = builder.CreateAlloca(ArrayType::get(builder.getInt8Ty(), bytes));
             states->setAlignment(local->getAlign());
             jit::mark_internal(*states);
-            local_states_[local] = states;
+            places_[{local, false}] = places_[{local, true}] = states;
             jit::mark_internal(*builder.CreateMemSet(states, builder.getInt8(0), bytes, states->getAlign()));
         }
     }
 
     /// Whether all that is done with the address is understood.
     static bool stays_here(const Value& address) {
-        return all_of(address.uses(), [](const Use& use) {
+        std::set<const Value*> seen{&address};
+        return stays_here(address, seen);
+    }
+
+    static bool stays_here(const Value& address, std::set<const Value*>& seen) {
+        return all_of(address.uses(), [&](const Use& use) {
             const auto* user = cast<Instruction>(use.getUser());
-            if (isa<GetElementPtrInst>(user)) return use.getOperandNo() == 0 && stays_here(*user);
+            if (gives_address(*user) && use->getType() == user->getType())
+                return !seen.insert(user).second || stays_here(*user, seen);
             if (isa<LoadInst, ICmpInst, MemIntrinsic>(user) || jit::is_capture(*user)) return true;
             if (isa<StoreInst>(user)) return use.getOperandNo() == StoreInst::getPointerOperandIndex();
             const auto* intrinsic = dyn_cast<IntrinsicInst>(user);
             return intrinsic && intrinsic->isLifetimeStartOrEnd();
         });
+    }
+
+    /// Computes an address from others.
+    static bool gives_address(const Value& value) {
+        return isa<GetElementPtrInst, PHINode, SelectInst>(value) && value.getType()->isPointerTy();
+    }
+
+    void note_addresses(const Value& address) {
+        if (!local_addresses_.insert(&address).second) return;
+        for (const User* user : address.users())
+            if (gives_address(*user)) note_addresses(*user);
     }
 
     /// Whether it holds the arguments of a printf.
@@ -132,27 +157,36 @@ class InitChecks {
         });
     }
 
-    /// The place of an address into a local array among its states.
-    Value* local_state(Value* address) {
-        Value*& states = local_states_[address];
-        if (states) return states;
-        auto* element = cast<GetElementPtrInst>(address);
-        Value* base = local_state(element->getPointerOperand());
-        Instruction* copy = element->clone();
-        copy->insertAfter(element);
-        copy->setOperand(0, base);
-        return local_states_[address] = copy;
-    }
+    /// Whether the address may lead into a local array that has states.
+    bool is_followed(const Value* address) const { return local_addresses_.contains(address); }
 
-    bool is_followed(Value* address) const {
-        const auto* local = dyn_cast<AllocaInst>(getUnderlyingObject(address, 0));
-        return local && local_states_.contains(local);
+    /// The place of the states of an address that is_followed().
+    Value* local_place(Value* address, bool write) {
+        if (Value* known = places_[{address, write}]) return known;
+        auto& instruction = *cast<Instruction>(address);
+        Instruction* place = instruction.clone();
+        place->insertAfter(&instruction);
+        places_[{address, write}] = place;
+        if (auto* phi = dyn_cast<PHINode>(place)) {
+            for (unsigned i = 0; i < phi->getNumIncomingValues(); ++i) {
+                IRBuilder<> builder(phi->getIncomingBlock(i)->getTerminator());
+                phi->setIncomingValue(i, states_at(builder, phi->getIncomingValue(i), write));
+            }
+            return place;
+        }
+        for (Use& operand : place->operands()) {
+            if (!operand->getType()->isPointerTy()) continue;
+            IRBuilder<> builder(place);
+            operand.set(states_at(builder, operand, write));
+        }
+        return place;
     }
 
     /// Memory that has no states: it counts as written.
     bool is_untracked(Value* address) const {
         const Value* object = getUnderlyingObject(address, 0);
-        if (isa<AllocaInst>(object)) return !is_followed(address);
+        if (is_followed(address)) return false;
+        if (isa<AllocaInst>(object)) return true;
         const auto variable = jit::variable_behind(address);
         if (variable && variable->space == jit::constant) return true;
         const auto* argument = dyn_cast<Argument>(object);
@@ -179,7 +213,9 @@ class InitChecks {
 
     /// The place of the states of up to tail_bytes at an address.
     Value* states_at(IRBuilder<>& builder, Value* address, bool write) {
-        if (is_followed(address)) return local_state(address);
+        if (isa<PoisonValue, UndefValue>(address)) return address;
+        if (is_followed(address)) return local_place(address, write);
+        builder.SetCurrentDebugLocation({});
         Type* i64 = builder.getInt64Ty();
         Value* low = window_field(offsetof(InitWindow, low), i64);
         Value* bytes = window_field(offsetof(InitWindow, bytes), i64);
@@ -236,8 +272,8 @@ class InitChecks {
         for (Instruction* instruction : order_) {
             if (!unclear_.contains(instruction)) continue;
             if (auto* phi = dyn_cast<PHINode>(instruction)) {
-                auto* states = PHINode::Create(state_type(*phi->getType(), layout_), phi->getNumIncomingValues(),
-                                               "", phi->getIterator());
+                auto* states = PHINode::Create(state_type(*phi->getType(), layout_),
+                                               phi->getNumIncomingValues(), "", phi->getIterator());
                 states_[phi] = states;
                 phis.push_back(phi);
                 continue;
@@ -299,9 +335,11 @@ class InitChecks {
         if (carries_state(operand) || jit::is_capture(user) || is_internal(user)) return std::nullopt;
         const unsigned index = operand.getOperandNo();
         if (isa<StoreInst>(user))
-            return index == StoreInst::getPointerOperandIndex() ? std::optional(ValueUse::address) : std::nullopt;
+            return index == StoreInst::getPointerOperandIndex() ? std::optional(ValueUse::address)
+                                                                : std::nullopt;
         if (isa<LoadInst, GetElementPtrInst>(user)) return ValueUse::address;
-        if (isa<AtomicRMWInst, AtomicCmpXchgInst>(user)) return index == 0 ? ValueUse::address : ValueUse::atomic;
+        if (isa<AtomicRMWInst, AtomicCmpXchgInst>(user))
+            return index == 0 ? ValueUse::address : ValueUse::atomic;
         if (isa<CmpInst>(user)) return ValueUse::comparison;
         if (isa<ReturnInst>(user)) return ValueUse::result;
         if (user.isTerminator() || isa<SelectInst>(user)) return ValueUse::branch;
@@ -333,7 +371,8 @@ class InitChecks {
                 if (!states_.contains(value)) continue;
                 auto use = use_of(operand);
                 const auto* store = dyn_cast<StoreInst>(instruction);
-                if (store && operand.getOperandNo() == 0 && is_argument_of_print(*store)) use = ValueUse::printing;
+                if (store && operand.getOperandNo() == 0 && is_argument_of_print(*store))
+                    use = ValueUse::printing;
                 if (!use || is_nothing(*instruction)) continue;
                 constexpr std::size_t most_compared = 32;
                 std::vector<const Instruction*>& before = checked[value];
@@ -391,9 +430,11 @@ class InitChecks {
         }
         IRBuilder<> cold(jit::branch_cold(any_unwritten(builder, *state), check.at, true));
         cold.SetCurrentDebugLocation(check.at->getDebugLoc());
-        CallInst* call = jit::call_hook(cold, *hook("cudasim_hook_init_used", {cold.getInt32Ty(), cold.getInt64Ty(), cold.getInt64Ty()}),
-                                        {cold.getInt32(static_cast<std::uint32_t>(check.use)), address, bytes});
-        call->setMemoryEffects(MemoryEffects::argMemOnly(ModRefInfo::Ref) | MemoryEffects::inaccessibleMemOnly());
+        CallInst* call = jit::call_hook(
+            cold, *hook("cudasim_hook_init_used", {cold.getInt32Ty(), cold.getInt64Ty(), cold.getInt64Ty()}),
+            {cold.getInt32(static_cast<std::uint32_t>(check.use)), address, bytes});
+        call->setMemoryEffects(MemoryEffects::argMemOnly(ModRefInfo::Ref) |
+                               MemoryEffects::inaccessibleMemOnly());
         call->addFnAttr(Attribute::Cold);
     }
 
@@ -419,10 +460,7 @@ class InitChecks {
         if (!instruction.isTerminator()) builder.SetInsertPoint(instruction.getNextNode());
         builder.SetCurrentDebugLocation({});
         if (auto* store = dyn_cast<StoreInst>(&instruction)) {
-            Value* value = store->getValueOperand();
-            if (is_nothing(*value) && isa<AllocaInst>(getUnderlyingObject(store->getPointerOperand(), 0)))
-                fillings_.push_back(store);
-            set_states(builder, store->getPointerOperand(), *value);
+            set_states(builder, store->getPointerOperand(), *store->getValueOperand());
         } else if (isa<AtomicRMWInst, AtomicCmpXchgInst>(instruction)) {
             if (!is_untracked(instruction.getOperand(0)) && has_state(*instruction.getOperand(1)))
                 store_state(builder, *instruction.getOperand(1)->getType(), nullptr,
@@ -444,14 +482,14 @@ class InitChecks {
     void write_filling(IRBuilder<>& builder, MemSetInst& fill) {
         Value* target = fill.getRawDest();
         const bool nothing = is_nothing(*fill.getValue());
-        if (nothing) fillings_.push_back(&fill);
         if (is_untracked(target)) return;
         Value* length = builder.CreateZExtOrTrunc(fill.getLength(), builder.getInt64Ty());
         if (is_followed(target)) {
             const auto known = states_.find(fill.getValue());
             Value* byte = nothing || known == states_.end() ? builder.getInt8(nothing ? 0 : 0xFF)
                                                             : builder.CreateNot(known->second);
-            jit::mark_internal(*builder.CreateMemSet(local_state(target), byte, length, MaybeAlign()));
+            jit::mark_internal(
+                *builder.CreateMemSet(states_at(builder, target, true), byte, length, MaybeAlign()));
             return;
         }
         jit::call_hook(builder, *hook("cudasim_hook_init_fill", {builder.getInt64Ty(), builder.getInt64Ty()}),
@@ -466,7 +504,8 @@ class InitChecks {
         if (constant && constant->getValue().ule(tail_bytes)) {
             Value* to = states_at(builder, target, true);
             if (is_untracked(source)) {
-                jit::mark_internal(*builder.CreateMemSet(to, builder.getInt8(0xFF), copy.getLength(), MaybeAlign()));
+                jit::mark_internal(
+                    *builder.CreateMemSet(to, builder.getInt8(0xFF), copy.getLength(), MaybeAlign()));
             } else {
                 Value* from = states_at(builder, source, false);
                 jit::mark_internal(
@@ -474,12 +513,14 @@ class InitChecks {
             }
             return;
         }
-        const auto known = [&](Value* address) -> Value* {
-            return is_followed(address) ? builder.CreatePtrToInt(local_state(address), i64) : builder.getInt64(0);
+        const auto known = [&](Value* address, bool write) -> Value* {
+            return is_followed(address) ? builder.CreatePtrToInt(states_at(builder, address, write), i64)
+                                        : builder.getInt64(0);
         };
-        jit::call_hook(builder, *hook("cudasim_hook_init_copy", {i64, i64, i64, i64, i64}),
-                       {builder.CreatePtrToInt(target, i64), builder.CreatePtrToInt(source, i64), known(target),
-                        known(source), builder.CreateZExtOrTrunc(copy.getLength(), i64)});
+        jit::call_hook(
+            builder, *hook("cudasim_hook_init_copy", {i64, i64, i64, i64, i64}),
+            {builder.CreatePtrToInt(target, i64), builder.CreatePtrToInt(source, i64), known(target, true),
+             known(source, false), builder.CreateZExtOrTrunc(copy.getLength(), i64)});
     }
 
     Compilation& compilation_;
@@ -488,12 +529,12 @@ class InitChecks {
     jit::FunctionContext head_;
     std::vector<Instruction*> order_;  ///< those that are reached, definitions before uses
     std::set<const Instruction*> reached_;
-    std::map<const Value*, Value*> local_states_;  ///< of local arrays, and addresses into them
+    std::set<const Value*> local_addresses_;                  ///< those that may lead into local arrays
+    std::map<std::pair<const Value*, bool>, Value*> places_;  ///< of their states; true: to be written
     std::set<const Value*> printed_;
     std::map<std::uint64_t, Value*> window_fields_;
     std::set<const Value*> unclear_;
     std::map<const Value*, Value*> states_;
-    std::vector<Instruction*> fillings_;  ///< with nothing: only the states matter
 };
 
 class InitCheckInstrumentation final : public jit::Instrumentation {

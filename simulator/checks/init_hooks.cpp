@@ -22,8 +22,8 @@ InitObserver::State* state_of(const ThreadContext* context) {
 
 extern "C" {
 
-void cudasim_hook_init_used(ThreadContext* context, std::uint32_t use, std::uint64_t address, std::uint64_t bytes,
-                            std::uint32_t site) {
+void cudasim_hook_init_used(ThreadContext* context, std::uint32_t use, std::uint64_t address,
+                            std::uint64_t bytes, std::uint32_t site) {
     if (InitObserver::State* state = state_of(context))
         state->observer->used(jit::linear_index(*context->block), context->thread,
                               reinterpret_cast<std::uint64_t>(context->block->shared_base), site,
@@ -54,8 +54,10 @@ void cudasim_hook_init_copy(ThreadContext* context, std::uint64_t target, std::u
     }
 }
 
-void cudasim_hook_init_fill(ThreadContext* context, std::uint64_t target, std::uint64_t bytes, std::uint32_t) {
-    if (const InitObserver::State* state = state_of(context)) state->shadow_of_window->set_written(target, bytes);
+void cudasim_hook_init_fill(ThreadContext* context, std::uint64_t target, std::uint64_t bytes,
+                            std::uint32_t) {
+    if (const InitObserver::State* state = state_of(context))
+        state->shadow_of_window->set_written(target, bytes);
 }
 
 }  // extern "C"

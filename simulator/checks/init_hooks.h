@@ -9,7 +9,16 @@
 namespace cudasim::checks {
 
 /// What a value is used for.
-enum class ValueUse : std::uint8_t { operand, comparison, branch, address, atomic, argument, printing, result };
+enum class ValueUse : std::uint8_t {
+    operand,
+    comparison,
+    branch,
+    address,
+    atomic,
+    argument,
+    printing,
+    result
+};
 
 [[nodiscard]] std::span<const jit::HookAddress> init_hooks();
 

@@ -77,8 +77,8 @@ void InitObserver::look() {
     }
     if (!is_new && launches_known_ == launches_unchecked_) return;
     for (const auto& [address, allocation] : allocations_) {
-        const bool is_stale = allocation.launches < launches_unchecked_ &&
-                              (is_new || launches_known_ < launches_unchecked_);
+        const bool is_stale =
+            allocation.launches < launches_unchecked_ && (is_new || launches_known_ < launches_unchecked_);
         if (is_stale || (is_new && allocation.written)) shadow_->set_written(address, allocation.bytes);
     }
     launches_known_ = launches_unchecked_;
@@ -111,18 +111,15 @@ void InitObserver::copies(const execution::ObservedCopy& copy) {
 }
 
 InitObserver::Unwritten InitObserver::unwritten(std::uint64_t address, std::uint64_t bytes,
-                                                std::uint64_t element_bytes, std::span<const bool> counts) {
+                                                std::uint64_t element_bytes, const std::vector<bool>& holes) {
     const std::lock_guard lock(mutex_);
     look();
     Unwritten result;
     const std::uint64_t end = address + bytes;
-    const auto counts_at = [&](std::uint64_t at) {
-        return counts.empty() || counts[(at - address) % element_bytes];
-    };
     for (std::uint64_t from = address; from < end;) {
         const auto found = shadow_->first_unwritten(from, end - from);
         if (!found) break;
-        if (!counts_at(*found)) {
+        if (!holes.empty() && holes[(*found - address) % element_bytes]) {
             from = *found + 1;
             continue;
         }
@@ -158,8 +155,15 @@ void InitObserver::used(std::uint64_t block, std::uint32_t thread, std::uint64_t
         if (!place.used) ++places_used_;
         if (!place.used || std::tie(block, thread) < std::tie(place.block, place.thread)) {
             const std::uint64_t count = place.count;
-            place = {.site = site, .used = true, .use = use, .thread = thread, .block = block,
-                     .shared = shared, .address = address, .bytes = bytes, .count = count};
+            place = {.site = site,
+                     .used = true,
+                     .use = use,
+                     .thread = thread,
+                     .block = block,
+                     .shared = shared,
+                     .address = address,
+                     .bytes = bytes,
+                     .count = count};
         }
         ++place.count;
     }

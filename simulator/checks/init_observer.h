@@ -38,10 +38,9 @@ class InitObserver final : public execution::LaunchObserver {
         std::uint64_t elements = 0;  ///< how many
         std::uint64_t first = 0;     ///< its index in the range
     };
-    /// @param element_bytes of which those count that `counts` names, all where it is empty: records have
-    /// holes, which nobody writes
+    /// @param holes which bytes of an element do not count, because nobody writes them; empty: none
     [[nodiscard]] Unwritten unwritten(std::uint64_t address, std::uint64_t bytes, std::uint64_t element_bytes,
-                                      std::span<const bool> counts);
+                                      const std::vector<bool>& holes);
 
     void launch_begins(const execution::LaunchBegin& launch) override;
     void adds_findings(execution::ObserverFindings& findings) override;
@@ -52,8 +51,8 @@ class InitObserver final : public execution::LaunchObserver {
     void copies(const execution::ObservedCopy& copy) override;
 
     /// A thread uses what nobody wrote. On the thread's own stack; allocates nothing.
-    void used(std::uint64_t block, std::uint32_t thread, std::uint64_t shared, std::uint32_t site, ValueUse use,
-              std::uint64_t address, std::uint64_t bytes);
+    void used(std::uint64_t block, std::uint32_t thread, std::uint64_t shared, std::uint32_t site,
+              ValueUse use, std::uint64_t address, std::uint64_t bytes);
 
     /// What compiled code has: hooks find their observer by it.
     struct State : InitWindow {
@@ -72,8 +71,8 @@ class InitObserver final : public execution::LaunchObserver {
     };
     struct Allocation {
         std::uint64_t bytes = 0;
-        bool written = false;          ///< before the shadow was there
-        std::uint64_t launches = 0;    ///< unchecked launches before it
+        bool written = false;        ///< before the shadow was there
+        std::uint64_t launches = 0;  ///< unchecked launches before it
     };
 
     /// Makes the shadow, and brings it up to date. With the lock.

@@ -45,10 +45,13 @@ class InitShadow {
     /// The target is written where the source is. They may overlap.
     void copy(std::uint64_t target, std::uint64_t source, std::uint64_t bytes);
     /// The first byte of the range with a bit that was never written.
-    [[nodiscard]] std::optional<std::uint64_t> first_unwritten(std::uint64_t address, std::uint64_t bytes) const;
+    [[nodiscard]] std::optional<std::uint64_t> first_unwritten(std::uint64_t address,
+                                                               std::uint64_t bytes) const;
 
     /// Where the states of a range are that lies in the window.
-    [[nodiscard]] std::byte* states(std::uint64_t address) const { return window_.shadow + (address - window_.low); }
+    [[nodiscard]] std::byte* states(std::uint64_t address) const {
+        return window_.shadow + (address - window_.low);
+    }
 
   private:
     struct Range {

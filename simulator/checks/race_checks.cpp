@@ -263,7 +263,8 @@ class RaceChecks {
         const bool once = !waits_;
         Value* block = head_.block();
         builder.SetInsertPoint(before);
-        Value* floors = state(builder, block, offsetof(jit::BlockContext, check_states[jit::race_state]), pointer, once);
+        Value* floors =
+            state(builder, block, offsetof(jit::BlockContext, check_states[jit::race_state]), pointer, once);
         Value* thread = load(builder, function_.getArg(0), offsetof(jit::ThreadContext, thread),
                              builder.getInt32Ty(), false);
         Value* low = state(builder, floors, offsetof(BlockFloors, window_low), i64, once);

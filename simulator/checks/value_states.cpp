@@ -22,38 +22,13 @@ bool is_made_nothing(const Value& value) {
     return callee && callee->getName().starts_with(nothing_prefix);
 }
 
-/// What SROA makes of a filling with one byte.
-bool is_splat_step(const Instruction& instruction) {
-    switch (instruction.getOpcode()) {
-        case Instruction::ZExt:
-        case Instruction::Trunc:
-        case Instruction::BitCast:
-        case Instruction::IntToPtr:
-        case Instruction::Mul:
-        case Instruction::Shl:
-        case Instruction::LShr:
-        case Instruction::Or:
-        case Instruction::And:
-        case Instruction::InsertElement:
-        case Instruction::ShuffleVector:
-            return true;
-        default:
-            return false;
-    }
-}
-
-bool is_nothing_within(const Value& value, unsigned depth) {
-    constexpr unsigned most_steps = 8;
-    if (is_made_nothing(value)) return true;
-    const auto* instruction = dyn_cast<Instruction>(&value);
-    if (!instruction || depth == most_steps || !is_splat_step(*instruction)) return false;
-    bool found = false;
-    for (const Value* operand : instruction->operands()) {
-        if (isa<Constant>(operand)) continue;
-        if (!is_nothing_within(*operand, depth + 1)) return false;
-        found = true;
-    }
-    return found;
+/// What SROA makes of a filling with one byte: the byte times 0x0101...
+bool is_splat(const Value& value) {
+    const auto* product = dyn_cast<BinaryOperator>(&value);
+    if (!product || product->getOpcode() != Instruction::Mul || !isa<Constant>(product->getOperand(1)))
+        return false;
+    const auto* word = dyn_cast<ZExtInst>(product->getOperand(0));
+    return word && is_made_nothing(*word->getOperand(0));
 }
 
 /// Shifts by a constant amount, which packing is made of.
@@ -114,7 +89,7 @@ Type* state_type(Type& type, const DataLayout& layout) {
 Constant* all_unwritten(Type& type) {
     if (auto* array = dyn_cast<ArrayType>(&type))
         return ConstantArray::get(array, SmallVector<Constant*, 8>(array->getNumElements(),
-                                                                  all_unwritten(*array->getElementType())));
+                                                                   all_unwritten(*array->getElementType())));
     if (auto* record = dyn_cast<StructType>(&type)) {
         SmallVector<Constant*, 8> elements;
         for (Type* each : record->elements()) elements.push_back(all_unwritten(*each));
@@ -156,8 +131,8 @@ Value* load_state(IRBuilderBase& builder, Type& type, Value& states) {
     const DataLayout& layout = builder.GetInsertBlock()->getDataLayout();
     Type* result = state_type(type, layout);
     const auto part = [&](Type& part_type, std::uint64_t offset) {
-        Value* at = offset == 0 ? &states
-                                : builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), &states, offset);
+        Value* at =
+            offset == 0 ? &states : builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), &states, offset);
         return load_state(builder, part_type, *at);
     };
     if (type.isAggregateType()) {
@@ -167,8 +142,9 @@ Value* load_state(IRBuilderBase& builder, Type& type, Value& states) {
             record ? record->getNumElements() : static_cast<unsigned>(type.getArrayNumElements());
         for (unsigned i = 0; i < count; ++i) {
             Type* element = record ? record->getElementType(i) : type.getArrayElementType();
-            const std::uint64_t offset = record ? layout.getStructLayout(record)->getElementOffset(i).getFixedValue()
-                                                : i * layout.getTypeAllocSize(element).getFixedValue();
+            const std::uint64_t offset =
+                record ? layout.getStructLayout(record)->getElementOffset(i).getFixedValue()
+                       : i * layout.getTypeAllocSize(element).getFixedValue();
             all = builder.CreateInsertValue(all, part(*element, offset), i);
         }
         return all;
@@ -188,10 +164,12 @@ void store_state(IRBuilderBase& builder, Type& type, Value* state, Value& states
             record ? record->getNumElements() : static_cast<unsigned>(type.getArrayNumElements());
         for (unsigned i = 0; i < count; ++i) {
             Type* element = record ? record->getElementType(i) : type.getArrayElementType();
-            const std::uint64_t offset = record ? layout.getStructLayout(record)->getElementOffset(i).getFixedValue()
-                                                : i * layout.getTypeAllocSize(element).getFixedValue();
-            Value* at = offset == 0 ? &states
-                                    : builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), &states, offset);
+            const std::uint64_t offset =
+                record ? layout.getStructLayout(record)->getElementOffset(i).getFixedValue()
+                       : i * layout.getTypeAllocSize(element).getFixedValue();
+            Value* at = offset == 0
+                            ? &states
+                            : builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), &states, offset);
             store_state(builder, *element, state ? builder.CreateExtractValue(state, i) : nullptr, *at);
         }
         return;
@@ -199,10 +177,12 @@ void store_state(IRBuilderBase& builder, Type& type, Value* state, Value& states
     Type* own = state_type(type, layout);
     Type* stored = stored_type(*own);
     if (!stored) {
-        stored = builder.getIntNTy(static_cast<unsigned>(layout.getTypeStoreSizeInBits(&type).getFixedValue()));
+        stored =
+            builder.getIntNTy(static_cast<unsigned>(layout.getTypeStoreSizeInBits(&type).getFixedValue()));
         state = nullptr;
     }
-    Value* written = state ? builder.CreateNot(to_width(builder, state, stored)) : Constant::getAllOnesValue(stored);
+    Value* written =
+        state ? builder.CreateNot(to_width(builder, state, stored)) : Constant::getAllOnesValue(stored);
     jit::mark_internal(*builder.CreateAlignedStore(written, &states, Align(1)));
 }
 
@@ -294,7 +274,8 @@ Value* make_nothing(IRBuilderBase& builder, Type& type) {
     Module& module = *builder.GetInsertBlock()->getModule();
     Function* maker = nullptr;
     for (Function& function : module)
-        if (function.getReturnType() == &type && function.getName().starts_with(nothing_prefix)) maker = &function;
+        if (function.getReturnType() == &type && function.getName().starts_with(nothing_prefix))
+            maker = &function;
     if (!maker) {
         maker = Function::Create(FunctionType::get(&type, false), GlobalValue::ExternalLinkage,
                                  nothing_prefix + std::to_string(module.size()), module);
@@ -308,7 +289,7 @@ Value* make_nothing(IRBuilderBase& builder, Type& type) {
 }
 
 bool is_nothing(const Value& value) {
-    return is_nothing_within(value, 0);
+    return is_made_nothing(value) || is_splat(value);
 }
 
 void replace_nothing(Module& module) {
@@ -316,8 +297,15 @@ void replace_nothing(Module& module) {
         if (!function.getName().starts_with(nothing_prefix)) continue;
         for (User* user : make_early_inc_range(function.users())) {
             auto* call = cast<CallInst>(user);
-            // Not undef: a branch on it would be undefined, also behind the report.
-            call->replaceAllUsesWith(Constant::getNullValue(call->getType()));
+            // The poison that local variables have anyway (V3). Not undef: a branch on it would be undefined,
+            // also behind the report.
+            Type* type = call->getType();
+            Constant* poison =
+                type->isPointerTy()
+                    ? ConstantExpr::getIntToPtr(
+                          Constant::getAllOnesValue(Type::getInt64Ty(type->getContext())), type)
+                    : Constant::getAllOnesValue(type);
+            call->replaceAllUsesWith(poison);
             call->eraseFromParent();
         }
         function.eraseFromParent();

@@ -28,7 +28,7 @@ void store_state(llvm::IRBuilderBase& builder, llvm::Type& type, llvm::Value* st
 /// A value that stands for what a variable has before anything is assigned to it, of a type that registers
 /// have; replace_nothing() takes all of them away again.
 [[nodiscard]] llvm::Value* make_nothing(llvm::IRBuilderBase& builder, llvm::Type& type);
-/// Whether a value is made of these alone, and of constants.
+/// Whether it is one of these, or a word that is filled with one.
 [[nodiscard]] bool is_nothing(const llvm::Value& value);
 void replace_nothing(llvm::Module& module);
 

@@ -133,6 +133,7 @@ IpcMemHandle ipc_get_mem_handle(const std::shared_ptr<Context>& current, DeviceP
                     "mapped and managed memory cannot be shared; use a device array");
     const auto shared =
         in_call(call, [&] { return owner_of(current, pointer)->engine()->device.share(pointer); });
+    owner_of(current, pointer)->engine()->written_memory().shared_with_others(pointer);
     struct stat status{};
     if (::fstat(shared.file, &status) != 0)
         throw Error(call, CudaResult::unknown,

@@ -31,6 +31,7 @@ DevicePointer allocate_for_host(const std::shared_ptr<Context>& current, std::ui
     const DevicePointer address = in_call(call, [&] {
         return current->engine()->device.allocate(bytes, {.label = label, .poison = true, .host = true});
     });
+    current->engine()->written_memory().shared_with_others(address);
     (void)HostRanges::of_this_process().add({address, bytes, kind, false, current});
     return address;
 }

@@ -116,7 +116,9 @@ execution::LaunchResult SimulatedDevice::launch(execution::LoadedImage& image, s
     if (checks::checks_of(chosen.compile.instrumentations).races &&
         writes_unchecked(image, kernel, parameters, chosen))
         checks::check_all_memory(chosen.compile.instrumentations);
-    return device.launch(image, kernel, configuration, parameters, chosen);
+    auto result = device.launch(image, kernel, configuration, parameters, chosen);
+    checks::drop_consequences(result.findings);
+    return result;
 }
 
 execution::LaunchResult SimulatedDevice::launch(execution::HostKernel& kernel,

@@ -11,7 +11,8 @@ void ObserverList::add(LaunchObserver& observer) {
         throw std::invalid_argument("an observer is added twice");
     const auto state = observer.sets_check_state();
     if (state && std::ranges::find(observers_, state, &LaunchObserver::sets_check_state) != observers_.end())
-        throw std::invalid_argument("two observers of a launch set the same one of ObservedBlock::check_states");
+        throw std::invalid_argument(
+            "two observers of a launch set the same one of ObservedBlock::check_states");
     observers_.push_back(&observer);
 }
 

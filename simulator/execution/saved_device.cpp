@@ -72,7 +72,8 @@ std::unique_ptr<const SavedDevice> Worker::save(const Launch& launch) const {
           std::pair(&at_grid_, &saved->at_grid)})
         for (const std::unique_ptr<BlockRun>& block : *from) {
             if (!block) continue;  // its place in the round is over
-            if (std::ranges::any_of(block->context().check_states, [](void* state) { return state != nullptr; }))
+            if (std::ranges::any_of(block->context().check_states,
+                                    [](void* state) { return state != nullptr; }))
                 return nullptr;
             saved->add_block(*block, launch.shared_bytes, *to);
         }

@@ -17,8 +17,7 @@ constexpr std::uint32_t no_value = std::uint32_t{memory::poison_pattern} << 16 |
 
 /// What a shuffle gives above its word and the predicate travels with the word: compiled code may say there
 /// which bits of it were never written. Of a lane outside of the operation nobody has written any.
-constexpr std::uint64_t no_shuffled_value =
-    ~std::uint64_t{0} << 32 & ~jit::warp_predicate | no_value;
+constexpr std::uint64_t no_shuffled_value = ~std::uint64_t{0} << 32 & ~jit::warp_predicate | no_value;
 
 std::uint64_t with_predicate(std::uint64_t word, bool predicate) {
     return word | (predicate ? jit::warp_predicate : 0);
@@ -51,8 +50,9 @@ void shuffle(LaneOperation* lanes, std::uint32_t present) {
     for_each_lane(present, [&](std::uint32_t lane) {
         const Source source = shuffle_source<kind>(lane, lanes[lane].operand);
         const bool takes_part = (present >> source.lane & 1) != 0;
-        results[lane] = with_predicate(
-            takes_part ? lanes[source.lane].value & ~jit::warp_predicate : no_shuffled_value, source.in_range);
+        results[lane] =
+            with_predicate(takes_part ? lanes[source.lane].value & ~jit::warp_predicate : no_shuffled_value,
+                           source.in_range);
     });
     for_each_lane(present, [&](std::uint32_t lane) { lanes[lane].value = results[lane]; });
 }

@@ -70,7 +70,7 @@ struct BlockContext {
     std::uint8_t* thread_votes;  // 96  coroutine kernels: 0 or 1, written at barriers that vote
     LaneOperation* lane_operations;  // 104 coroutine kernels with warp operations
     std::uint64_t* captured;         // 112 what a fault's cold path leaves for the report, see below
-    void* check_states[2];  // 120 of instrumentations: what observers set when the block began, else null
+    void* check_states[2];     // 120 of instrumentations: what observers set when the block began, else null
     ThreadStop* thread_stops;  // 136 code that is compiled for stops: one per thread
     // Such code: by site, whether hook `stop` is to be called. As many flags that are all set lie behind
     // these. ThreadStop::flags, and ThreadContext::flags while the thread runs, is one of the two.

@@ -1,19 +1,17 @@
 """Races in images that clang makes of CUDA C++: volatile flags, orders, scopes, barriers for some threads, parts of words."""
 
 import ctypes
-import pathlib
 import re
-import shutil
-import subprocess
 
 import cudasim
 import numpy as np
 import pytest
-from cudasim import _native, cuda, options
+from clang_images import IMAGES, image_of
+from cudasim import cuda, options
 from cudasim.cuda.cudadrv import driver
 from race_expectations import expected_in
 
-SOURCE = pathlib.Path(__file__).parents[2] / "images" / "races.cu"
+SOURCE = IMAGES / "races.cu"
 KERNEL = re.compile(r"^KERNEL (\w+)\(")
 
 
@@ -35,18 +33,7 @@ KERNELS = kernels()
 
 @pytest.fixture(scope="module")
 def image(tmp_path_factory):
-    if shutil.which("clang++-19") is None:
-        pytest.skip("clang 19 is not there")
-    folder = tmp_path_factory.mktemp("races")
-    (folder / "no-toolkit").mkdir()
-    subprocess.run(
-        ["clang++-19", "-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_75", f"--cuda-path={folder / 'no-toolkit'}",
-         "-nocudainc", "-nocudalib", "-Xclang", "-target-feature", "-Xclang", "+ptx78", "-std=c++20", "-O1", "-Xclang",
-         "-disable-llvm-passes", "-g", "-Xclang", "-debug-info-kind=limited", "-emit-llvm", "-S", str(SOURCE), "-o",
-         str(folder / "races.ll")], check=True, cwd=folder, capture_output=True)  # fmt: skip
-    return _native.KernelImage.from_ir_text(
-        (folder / "races.ll").read_text(), [(str(SOURCE), SOURCE.read_text())]
-    )
+    return image_of(SOURCE, tmp_path_factory.mktemp("races"))
 
 
 @pytest.mark.parametrize("chosen", [{}, {"carrier": "fiber"}, {"policy": "reverse"}], ids=str)

@@ -21,6 +21,7 @@ from cudasim.device.current import context_of, current_context
 from cudasim.device.host_visible import is_page_locked
 from cudasim.memory.device_memory import device_of, pointer_to
 from cudasim.memory.memory_pointers import MemoryPointer
+from cudasim.memory.unwritten import check_copy
 from cudasim.streams import early_access, stream_work
 from cudasim.streams.stream import checked_stream, key_of
 from cudasim.type_system.array_compatibility import check_array_compatibility, check_contiguous
@@ -279,12 +280,18 @@ class DeviceContents(DeviceNDArrayBase):
                 f"the array ({self.alloc_size} bytes at address {self._address:#x}) is not in device memory that is allocated{origin(self)}",
             )
 
-    def _copy_out(self, host, address, stream=0):
+    def _copy_out(self, host, address, stream=0, check=False):
         """Copies from device memory to the host."""
         self._check_owner("cuMemcpyDtoH")
+
+        def copy():
+            if check:
+                check_copy(self.device.driver_context, address, host.nbytes, self.dtype)
+            _native.memcpy_dtoh_buffer(self.device.driver_context, host, address)
+
         self._in_stream(
             stream,
-            lambda: _native.memcpy_dtoh_buffer(self.device.driver_context, host, address),
+            copy,
             not is_page_locked(host),
             lambda place: early_access.watches_of([host], "a copy to it", place),
         )
@@ -311,13 +318,16 @@ class DeviceContents(DeviceNDArrayBase):
         stream = checked_stream(self._default_stream(stream))
         stream_work.submit(key_of(stream, self.device), copy, synchronous or stream is None, watch)
 
-    def _read(self, stream=0):
-        """The elements as a new host array of the same strides."""
+    def _read(self, stream=0, check=False):
+        """The elements as a new host array of the same strides.
+
+        :param check: warns of those that nobody wrote, where they lie one behind the other
+        """
         self._check_owner("cuMemcpyDtoH")  # before the host allocates as much
         if self.layout != "A":
             host = np.empty(self.shape, self.dtype, order="F" if self.layout == "F" else "C")
             if host.nbytes:
-                self._copy_out(_bytes_of(host), self._address, stream)
+                self._copy_out(_bytes_of(host), self._address, stream, check)
             return host
         extent, view = self._host_extent()
         self._copy_out(extent, self._lowest_address(), stream)
@@ -340,16 +350,16 @@ class DeviceContents(DeviceNDArrayBase):
                 "view of, and reverse it on the host"
             )
         if ary is None:
-            return self._read(stream)
+            return self._read(stream, check=True)
         if not isinstance(ary, (np.ndarray, np.void)):
             raise TypeError(f"copy_to_host() copies into NumPy arrays, got {type(ary).__name__}")
         check_array_compatibility(self, ary)
         if not isinstance(ary, np.void) and ary.nbytes and self.layout != "A" and ary.strides == self.strides:
-            self._copy_out(_bytes_of(ary), self._address, stream)
+            self._copy_out(_bytes_of(ary), self._address, stream, check=True)
         elif isinstance(ary, np.ndarray):
-            ary[...] = self._read(stream).reshape(ary.shape)
+            ary[...] = self._read(stream, check=True).reshape(ary.shape)
         else:
-            record = self._read(stream)[()]
+            record = self._read(stream, check=True)[()]
             for name in ary.dtype.names or ():
                 ary[name] = record[name]
         return ary

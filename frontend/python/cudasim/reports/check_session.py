@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cudasim.findings import Finding
 
 #: Findings of launches that have computed what they compute all the same.
-AFTER_THE_LAUNCH = frozenset(("data-race",))
+AFTER_THE_LAUNCH = frozenset(("data-race", "uninitialised-value"))
 
 #: The session of this process, if there is one.
 session: CheckSession | None = None
@@ -106,6 +106,14 @@ class CheckSession:
         """What a launch in the program itself has found."""
         texts = [report.text_of(index) for index in range(len(findings))] if report is not None else []
         self._add(list(zip(findings, texts)), self.own)
+
+    def take_host(self, finding: Finding) -> None:
+        """What the program itself has done outside of launches."""
+        selected, self._selected = self._selected, True
+        self._add(
+            [(finding, f"warning: {finding.kind}: {finding.message}\n  at {finding.place}\n")], self.own
+        )
+        self._selected = selected
 
     def _add(self, findings: list[tuple[Finding, str]], schedule: str) -> None:
         if not self._selected:

@@ -1,0 +1,68 @@
+"""What is found outside of launches: copies of memory that nobody wrote, memory that is never freed, calls that failed.
+
+Such findings are warnings at a line of the host's program. `cudasim.check()` has them in its list, `cudasim check` in its report.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from cudasim.findings import Finding, SourceLocation
+from cudasim.reports import check_session, collecting
+from cudasim.reports.tracebacks import is_package_code
+from cudasim.reports.user_warnings import warn_at
+
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def users_place() -> tuple[SourceLocation, dict[str, Any]]:
+    """The innermost line of the calling thread that is not cudasim's own, and the globals of its module."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and is_package_code(frame.f_code):
+        frame = frame.f_back
+    place = SourceLocation(frame.f_code.co_filename, frame.f_code.co_name, frame.f_lineno or 0, 0)
+    return place, frame.f_globals
+
+
+def report(
+    kind: str,
+    message: str,
+    place: SourceLocation | None = None,
+    names: dict[str, Any] | None = None,
+    count: int = 1,
+) -> None:
+    """Tells a finding to whoever collects findings; else it is a warning.
+
+    :param kind: its stable name in finding_kinds.def, of severity warning
+    :param place: where, with the globals of that module; None: users_place()
+    """
+    if place is None:
+        place, names = users_place()
+    if not collecting.collects() and check_session.session is None:
+        warn_at(kind, message, place.file, place.line, names)
+        return
+    finding = Finding(
+        kind=kind,
+        severity="warning",
+        message=message,
+        exception_type="RuntimeError",
+        cuda_error_code=0,
+        kernel="",
+        tid=(),
+        ctaid=(),
+        coordinates="",
+        location=(place,),
+        count=count,
+        threads=1,
+        object=None,
+        waiting=(),
+        accesses=(),
+        variables=(),
+        reproduce="",
+    )
+    if collecting.collects():
+        collecting.collect([finding])
+    elif check_session.session is not None:
+        check_session.session.take_host(finding)
