@@ -131,12 +131,12 @@ LinearRanges ranges_of(std::vector<std::uint64_t> blocks) {
 LinearRanges blocks_of_turns(const execution::Launch& launch, std::uint64_t first, std::uint64_t last) {
     if (first >= last) return {};
     const std::uint64_t count = launch.block_count;
-    switch (launch.options.policy) {
+    switch (launch.options.order()) {
         case execution::Policy::forward:
             return {{first, last - 1}};
         case execution::Policy::reverse:
             return {{count - last, count - 1 - first}};
-        case execution::Policy::random:
+        default:
             break;
     }
     if (last - first > most_blocks_to_order) return {{0, last - first - 1}};

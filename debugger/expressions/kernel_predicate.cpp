@@ -102,6 +102,7 @@ struct Hooks {
             give_up(context, {.what = Failure::What::interrupted});
     }
     static void sleep(ThreadContext* context, std::uint32_t) { refuse(context); }
+    static void turn(ThreadContext* context, std::uint32_t) { refuse(context); }
     static void index_fault(ThreadContext* context, std::int64_t index, std::int64_t size, std::int32_t axis,
                             std::int32_t, std::uint32_t) {
         give_up(context, {.what = Failure::What::index, .index = index, .size = size, .axis = axis});
@@ -122,6 +123,9 @@ struct Hooks {
         give_up(context, {.what = Failure::What::exception, .number = exception});
     }
     static void float_division(ThreadContext*, std::uint32_t) {}
+    static void shift_range(ThreadContext*, std::uint32_t) {}
+    static void float_to_integer(ThreadContext*, std::uint32_t) {}
+    static void not_finite(ThreadContext*, std::uint32_t) {}
     static void stack_overflow(ThreadContext* context, std::uint32_t) { refuse(context); }
     static std::int32_t vprintf(ThreadContext* context, std::uint64_t, std::uint64_t, std::uint32_t) {
         refuse(context);

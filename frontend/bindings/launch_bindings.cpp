@@ -4,9 +4,17 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "frontend/bindings/bindings.h"
 #include "frontend/bindings/launches.h"
+#include "simulator/driver/array_arguments.h"
 
 namespace py = pybind11;
 
@@ -100,6 +108,22 @@ std::uint64_t compile(BoundPlan& bound) {
     });
 }
 
+std::string identity_of(const std::string& kernel, const execution::LaunchConfiguration& configuration) {
+    std::string text = kernel;
+    for (const auto& extents : {configuration.grid, configuration.block})
+        for (const std::uint32_t extent : {extents.x, extents.y, extents.z})
+            text += " " + std::to_string(extent);
+    return text + " " + std::to_string(configuration.dynamic_shared_bytes);
+}
+
+std::vector<std::tuple<std::uint64_t, std::uint64_t, std::string>> live_memory(
+    const driver::SimulatedDevice& device) {
+    std::vector<std::tuple<std::uint64_t, std::uint64_t, std::string>> live;
+    for (const auto& each : device.device.memory_layout().live)
+        live.emplace_back(each.address, each.bytes, each.label);
+    return live;
+}
+
 }  // namespace
 
 void bind_launch(py::module_& module) {
@@ -123,6 +147,28 @@ void bind_launch(py::module_& module) {
             "change_options",
             [](BoundPlan& self, const py::kwargs& given) { set_options(self.plan.options, given); },
             "From the next launch on: options by their names.")
+        .def(
+            "identity",
+            [](const BoundPlan& self) { return identity_of(self.plan.kernel, self.plan.configuration); },
+            "Kernel, grid and block, as text.")
+        .def(
+            "live_memory", [](const BoundPlan& self) { return live_memory(*self.plan.device); },
+            "(address, bytes, label) of each allocation that kernels may use.")
+        .def(
+            "element_at",
+            [](const BoundPlan& self, const py::bytes& parameters,
+               std::uint64_t address) -> std::optional<std::pair<std::string, std::string>> {
+                const std::string_view bytes = parameters;
+                for (const auto& array :
+                     driver::array_arguments(self.plan, std::as_bytes(std::span(bytes)))) {
+                    const auto [low, end] = array.range();
+                    if (address < low || address >= end) continue;
+                    if (auto element = array.element_at(address))
+                        return std::pair(*element, array.element_type);
+                }
+                return std::nullopt;
+            },
+            "The element of an argument that the byte lies in, and its type; None when it lies in none.")
         .def("compile", &compile, "Compiles the kernel now; returns its bytes of static shared memory.");
     py::class_<BoundHostPlan, std::shared_ptr<BoundHostPlan>>(
         module, "HostPlan", "A launch of host code as a kernel (cudasim._pyfiber).")
@@ -132,6 +178,17 @@ void bind_launch(py::module_& module) {
             "change_options",
             [](BoundHostPlan& self, const py::kwargs& given) { set_options(self.plan.options, given); },
             "As LaunchPlan's.")
+        .def(
+            "identity", [](const BoundHostPlan& self) { return identity_of("", self.plan.configuration); },
+            "As LaunchPlan's.")
+        .def(
+            "live_memory", [](const BoundHostPlan& self) { return live_memory(*self.plan.device); },
+            "As LaunchPlan's.")
+        .def(
+            "element_at",
+            [](const BoundHostPlan&, const py::object&,
+               std::uint64_t) -> std::optional<std::pair<std::string, std::string>> { return std::nullopt; },
+            "None: arguments of host code are its own.")
         .def("record_as", &record_as, py::arg("number"), py::arg("display_name"), py::arg("arguments"),
              py::arg("parameters"), py::arg("front_end"), py::arg("roots"), py::arg("version"),
              py::arg("keep_after") = false, "The next launch is recorded; take_record() has it afterwards.")

@@ -85,16 +85,26 @@ PyObject* made_view(const KernelArray* array) {
                                         array->owner != nullptr ? array->owner : Py_None, nullptr);
 }
 
+/// In front of an access: another thread may have a turn (simulator/execution/interleaving.h).
+void take_turns() {
+    execution::ThreadHandle& handle = *observed_thread->handle;
+    // The end of the launch is seen at the thread's next wait.
+    if (handle.gives_turn(handle.site_here()) && !give_turn()) PyErr_Clear();
+}
+
 }  // namespace
 
 void tell_access(Address place, std::size_t bytes, AccessKind kind, const Ordering& ordering,
                  const void* written) {
+    if (!ordering.compares) take_turns();  // a compare-and-swap has in holds()
     observed_thread->observers->access(*observed_thread->handle,
                                        {place.number(), bytes, kind, ordering.order, ordering.scope,
                                         ordering.is_volatile, ordering.compares, written});
 }
 
 bool holds(Address place, const char* bits, std::size_t count) {
+    if (observed_thread != nullptr) [[unlikely]]
+        take_turns();
     return std::memcmp(place.first_, bits, count) == 0;
 }
 

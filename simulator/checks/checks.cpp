@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "simulator/checks/arithmetic_checks.h"
 #include "simulator/checks/init_checks.h"
 #include "simulator/checks/race_checks.h"
 #include "simulator/jit/standard_instrumentations.h"
@@ -47,7 +48,9 @@ std::optional<Checks> checks_from(std::string_view words) {
             checks.races = true;
         else if (word == "init")
             checks.init = true;
-        else if (word != "none" && word != "sync")
+        else if (word == "arithmetic")
+            checks.arithmetic = true;
+        else if (word != "none" && word != "sync" && word != "leaks")
             return std::nullopt;
         if (comma == std::string_view::npos) return checks;
         words.remove_prefix(comma + 1);
@@ -56,13 +59,14 @@ std::optional<Checks> checks_from(std::string_view words) {
 
 std::string text_of(const Checks& checks) {
     return std::string(checks.memory ? "memory," : "") + (checks.races ? "races," : "") +
-           (checks.init ? "init," : "") + "sync";
+           (checks.init ? "init," : "") + (checks.arithmetic ? "arithmetic," : "") + "sync";
 }
 
 Checks checks_of(const jit::InstrumentationList& list) {
     return {.memory = list.contains(jit::memory_checks()),
             .races = list.contains(race_checks()) || list.contains(race_checks_of_all()),
-            .init = list.contains(init_checks())};
+            .init = list.contains(init_checks()),
+            .arithmetic = list.contains(arithmetic_checks())};
 }
 
 void choose(const Checks& checks, jit::InstrumentationList& list) {
@@ -72,6 +76,7 @@ void choose(const Checks& checks, jit::InstrumentationList& list) {
     list.remove(race_checks());
     list.remove(race_checks_of_all());
     set(checks.init, init_checks(), list);
+    set(checks.arithmetic, arithmetic_checks(), list);
     set(checks.memory, jit::memory_checks(), list);
     set(checks.races, race_checks(), list);
 }

@@ -16,14 +16,16 @@ struct Checks {
     bool memory = false;  ///< accesses to memory (C1)
     bool races = false;   ///< data races
     bool init = false;    ///< uninitialised values
+    bool arithmetic = false;
     bool operator==(const Checks&) const = default;
 };
 
-/// Words separated by commas, with or without blanks: none, default, all, memory, races, init, sync. nullopt when
+/// Words separated by commas, with or without blanks: none, default, all, memory, races, init, sync, leaks,
+/// arithmetic. nullopt when
 /// one of them is unknown, or when there is none. sync is always on: a launch could not go on where it finds
-/// something.
+/// something. leaks is the host's business, and means nothing here. all is all but arithmetic.
 [[nodiscard]] std::optional<Checks> checks_from(std::string_view words);
-/// "memory,races,init,sync"
+/// "memory,races,init,arithmetic,sync"
 [[nodiscard]] std::string text_of(const Checks& checks);
 
 /// Those that code with these instrumentations has.

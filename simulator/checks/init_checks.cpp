@@ -52,7 +52,7 @@ void begin_with_nothing(AllocaInst& local, Instruction& before) {
         builder.CreateMemSet(&local, make_nothing(builder, *builder.getInt8Ty()), bytes, local.getAlign());
 }
 
-/// Variables begin where lowering fills them with poison, and where their scope says so.
+/// Variables begin where lowering fills them with poison: with their function, and with their scope.
 void begin_with_nothing(Function& function) {
     std::vector<std::pair<AllocaInst*, Instruction*>> begins;
     std::vector<MemSetInst*> fillings;
@@ -63,10 +63,6 @@ void begin_with_nothing(Function& function) {
                 begins.emplace_back(local, fill);
                 fillings.push_back(fill);
             }
-        } else if (const auto* intrinsic = dyn_cast<IntrinsicInst>(&instruction);
-                   intrinsic && intrinsic->getIntrinsicID() == Intrinsic::lifetime_start) {
-            if (auto* local = dyn_cast<AllocaInst>(intrinsic->getArgOperand(1)))
-                begins.emplace_back(local, instruction.getNextNode());
         }
     }
     for (const auto& [local, before] : begins) begin_with_nothing(*local, *before);
@@ -133,8 +129,7 @@ class InitChecks {
                 return !seen.insert(user).second || stays_here(*user, seen);
             if (isa<LoadInst, ICmpInst, MemIntrinsic>(user) || jit::is_capture(*user)) return true;
             if (isa<StoreInst>(user)) return use.getOperandNo() == StoreInst::getPointerOperandIndex();
-            const auto* intrinsic = dyn_cast<IntrinsicInst>(user);
-            return intrinsic && intrinsic->isLifetimeStartOrEnd();
+            return false;
         });
     }
 
@@ -542,6 +537,7 @@ class InitCheckInstrumentation final : public jit::Instrumentation {
     [[nodiscard]] std::string_view name() const override { return "init_checks"; }
     [[nodiscard]] std::uint32_t version() const override { return 1; }
     [[nodiscard]] std::span<const jit::HookAddress> hooks() const override { return init_hooks(); }
+    [[nodiscard]] bool needs_scopes() const override { return true; }
 
     void values(Compilation& compilation) const override {
         for (Function& function : *compilation.module)

@@ -23,9 +23,11 @@ template <typename Value>
 struct Names;
 template <>
 struct Names<execution::Policy> {
-    static constexpr std::array table{std::pair{"forward", execution::Policy::forward},
-                                      std::pair{"reverse", execution::Policy::reverse},
-                                      std::pair{"random", execution::Policy::random}};
+    static constexpr std::array table{
+        std::pair{"forward", execution::Policy::forward}, std::pair{"reverse", execution::Policy::reverse},
+        std::pair{"random", execution::Policy::random},   std::pair{"lockstep", execution::Policy::lockstep},
+        std::pair{"preempt", execution::Policy::preempt}, std::pair{"pct", execution::Policy::pct},
+        std::pair{"starve", execution::Policy::starve}};
 };
 template <>
 struct Names<execution::Carrier> {
@@ -111,6 +113,8 @@ constexpr LaunchOption table[] = {
     row<&LaunchOptions::carrier>("carrier"),
     row<&LaunchOptions::wrap>("wrap"),
     row<&LaunchOptions::seed>("seed"),
+    row<&LaunchOptions::preemption>("preemption"),
+    row<&LaunchOptions::pct_depth>("pct_depth"),
     row<&LaunchOptions::workers>("workers"),
     row<&LaunchOptions::time_limit_seconds>("time_limit"),
     row<&LaunchOptions::raise_float_division>("raise_float_division"),

@@ -48,8 +48,10 @@ constexpr Option table[] = {
         .name = "policy",
         .default_text = "forward",
         .default_from = "rule E6",
-        .accepts = "forward, reverse, random",
-        .help = "The order in which threads and blocks get their turn.",
+        .accepts = "forward, reverse, random, lockstep, preempt, pct, starve",
+        .help =
+            "The order in which threads and blocks get their turn. Under the last four threads take turns "
+            "between their accesses to memory, too (docs/checking.md).",
         .kind = OptionKind::choice,
     },
     {
@@ -58,8 +60,28 @@ constexpr Option table[] = {
         .default_text = "0",
         .default_from = "any will do",
         .accepts = "a number from 0 to 2^64 - 1",
-        .help = "With policy random: another seed, another order; the same seed and one worker, the same "
-                "run.",
+        .help =
+            "With policies random, preempt, pct and starve: another seed, another order; the same seed and "
+            "one worker, the same run.",
+        .kind = OptionKind::whole_number,
+    },
+    {
+        .name = "preemption",
+        .highest = 1,
+        .default_text = "0.125",
+        .default_from = "some turns in each run between two barriers",
+        .accepts = "a number from 0 to 1",
+        .help = "With policy preempt: how likely a thread loses its turn at an access to memory.",
+        .kind = OptionKind::seconds,
+    },
+    {
+        .name = "pct_depth",
+        .lowest = 1,
+        .highest = 16,
+        .default_text = "3",
+        .default_from = "most bugs need fewer ordered accesses",
+        .accepts = "a number from 1 to 16",
+        .help = "With policy pct: a thread falls behind all others at so many accesses of a block, less one.",
         .kind = OptionKind::whole_number,
     },
     {
@@ -140,10 +162,16 @@ constexpr Option table[] = {
         .name = "check",
         .default_text = "default",
         .default_from = "rules C1 and C4: what costs little",
-        .accepts = "none, default (memory, sync), all, or a list of memory, races, init, sync",
-        .help = "What kernels are checked for. memory: every access that an index check has not covered. "
-                "races: two threads access the same memory, one of them writes, and nothing orders them "
-                "(docs/checking.md). init: values that nobody wrote are used. sync: barriers and warp operations that do not meet, always on.",
+        .accepts =
+            "none, default (memory, sync), all, or a list of memory, races, init, sync, leaks, arithmetic",
+        .help =
+            "What kernels are checked for. memory: every access that an index check has not covered. "
+            "races: two threads access the same memory, one of them writes, and nothing orders them "
+            "(docs/checking.md). init: values that nobody wrote are used. leaks: memory of the driver that "
+            "is "
+            "never given back, and its calls that fail. arithmetic, which is not among all: shifts by the "
+            "width or more, floats that no integer holds, the first NaN or infinity. sync: barriers and warp "
+            "operations that do not meet, always on.",
         .kind = OptionKind::checks,
     },
     {

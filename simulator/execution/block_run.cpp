@@ -66,7 +66,8 @@ void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::u
     for (auto* list : {&ready_, &waiting_, &spinning_}) list->reserve(context_.thread_count);
     if (warps_.tracks()) by_thread_.reserve(context_.thread_count);
     random_ = RandomNumbers(RandomNumbers(launch.options.seed).next() ^ block);
-    order_ = ThreadOrder(launch.options.policy, context_.thread_count, 0);
+    order_ = ThreadOrder(launch.options.order(), context_.thread_count, 0);
+    interleaving_.start(launch.options, block, launch.block_count, context_.thread_count);
     start_phase();
     if (!coroutines_.lanes_meet()) not_started_ = context_.thread_count;
     over_ = faulted_ = idle_rounds_ = 0;
@@ -203,9 +204,12 @@ BlockRun::State BlockRun::run_threads() {
             std::vector<Runner*>& batch = worker_->scratch();
             if (first == 0) {
                 batch.swap(ready_);
+                if (interleaving_.active()) [[unlikely]]
+                    interleaving_.choose(batch, spinning_, worker_->others_can_go_on(*launch_, *this),
+                                         idle_rounds_);
                 // While nothing but spinning happens the order stays, so that a livelock is seen to repeat
                 // itself.
-                if (!by_warp_ && launch_->options.policy == Policy::random && idle_rounds_ == 0)
+                if (!by_warp_ && launch_->options.order() == Policy::random && idle_rounds_ == 0)
                     random_.shuffle(batch);
             }
             for (std::size_t i = std::exchange(first, 0); i < batch.size(); ++i) {
@@ -256,14 +260,15 @@ BlockRun::State BlockRun::run_threads() {
         }
     }
     if (spinning_.empty()) return State::over;
-    if (waiting_.size() != waiting_before_) progress_ = true;
+    if (waiting_.size() != waiting_before_ || interleaving_.has_moved()) progress_ = true;
     idle_rounds_ = progress_ ? 0 : idle_rounds_ + 1;
     return State::spinning;
 }
 
 /// Every thread of a coroutine kernel gets its turn, and those of the others that wait at the barrier.
 void BlockRun::start_phase() {
-    if (launch_->options.policy == Policy::random)
+    interleaving_.phase_begins();
+    if (launch_->options.order() == Policy::random)
         order_ = ThreadOrder(Policy::random, context_.thread_count, random_.next());
     lanes_to_run_.clear();
     if (coroutines_.lanes_meet()) {
@@ -284,7 +289,7 @@ void BlockRun::release_waiting() {
         launch_->options.observers.barrier(observed(), barrier_kind_);
     start_phase();
     if (coroutines_.active()) return;
-    if (disordered_ || launch_->options.policy == Policy::random) put_in_order(waiting_);
+    if (disordered_ || launch_->options.order() == Policy::random) put_in_order(waiting_);
     disordered_ = false;
     ready_.swap(waiting_);
     by_warp_ = true;
@@ -311,6 +316,7 @@ void BlockRun::start_threads() {
     // A warp's lanes that were set free go on before the next warp starts.
     const std::uint32_t last = warps_.tracks() ? std::min(context_.thread_count, (warp + 1) * jit::warp_size)
                                                : context_.thread_count;
+    runner->interleaving = interleaving_.active() ? &interleaving_ : nullptr;
     runner->end = one_by_one ? runner->thread + 1 : last;
     if (!run_before_.empty()) [[unlikely]]
         runner->end = first_run_before(runner->thread, runner->end);

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "simulator/execution/coroutine_threads.h"
+#include "simulator/execution/interleaving.h"
 #include "simulator/execution/launch.h"
 #include "simulator/execution/named_barriers.h"
 #include "simulator/execution/runner.h"
@@ -188,6 +189,7 @@ class BlockRun {
     std::uint32_t over_ = 0;         ///< threads that ended by themselves
     std::uint32_t faulted_ = 0;
     std::uint32_t idle_rounds_ = 0;
+    Interleaving interleaving_;
     bool progress_ = false;
     bool in_turns_ = false;  ///< in a checkpoint: run_threads() is at work, and goes on
     std::size_t next_in_batch_ =

@@ -56,7 +56,7 @@ void Worker::pass_grid_barrier(Launch& launch) {
     const std::uint32_t generation = launch.grid.generation();
     if (generation == grid_generation_) return;
     grid_generation_ = generation;
-    if (launch.options.policy == Policy::random)
+    if (launch.options.order() == Policy::random)
         RandomNumbers(RandomNumbers(launch.options.seed).next() ^ generation).shuffle(at_grid_);
     for (auto& block : at_grid_) {
         block->pass_grid_barrier();

@@ -326,7 +326,10 @@ constexpr unsigned most_workers_per_core = 4, always_allowed_workers = 8;
 unsigned worker_count(const LaunchOptions& options, std::uint64_t blocks) {
     const unsigned most = std::max(most_workers_per_core * core_count(), always_allowed_workers);
     if (options.stop_handler) return 1;
-    const unsigned wanted = options.workers != 0 ? std::min(options.workers, most) : core_count();
+    // One, where each access of a thread is a turn: that is the order to be repeated.
+    const unsigned wanted = options.interleaves()  ? 1
+                            : options.workers != 0 ? std::min(options.workers, most)
+                                                   : core_count();
     return static_cast<unsigned>(std::min<std::uint64_t>(wanted, blocks));
 }
 

@@ -71,8 +71,9 @@ struct MemoryInfo {
 class StopHandler;
 
 /// The order in which threads and blocks get their turn (E6). random: another one in every block and after
-/// every barrier, all of them from LaunchOptions::seed.
-enum class Policy { forward, reverse, random };
+/// every barrier, all of them from LaunchOptions::seed. Under those behind it threads take turns between their
+/// accesses to memory, too (interleaving.h); lockstep has the order forward, the others a random one.
+enum class Policy { forward, reverse, random, lockstep, preempt, pct, starve };
 /// automatic: coroutines where the kernel allows it, else a runner passes over threads until one waits;
 /// fiber: every thread on a fiber of its own (E1).
 enum class Carrier { automatic, fiber };
@@ -95,7 +96,9 @@ enum class Wrap : std::uint8_t { allow, warn, error };
 
 struct LaunchOptions {
     Policy policy = Policy::forward;
-    std::uint64_t seed = 0;  ///< of the random policy
+    std::uint64_t seed = 0;     ///< of all policies but forward, reverse and lockstep
+    double preemption = 0.125;  ///< policy preempt: how likely a thread loses its turn at an access
+    unsigned pct_depth = 3;     ///< policy pct: a bug that so many ordered accesses show
     Carrier carrier = Carrier::automatic;
     unsigned workers = 0;               ///< host threads; 0: as many as the machine has cores (E7)
     double time_limit_seconds = 0;      ///< 0: none
@@ -117,6 +120,14 @@ struct LaunchOptions {
     /// launch. Empty: nothing is written.
     std::function<bool(std::string_view)> write_output = {};
 
+    /// Whether threads take turns between their accesses. Not where they can be stopped.
+    [[nodiscard]] bool interleaves() const { return policy >= Policy::lockstep && stop_handler == nullptr; }
+    /// The order in which threads and blocks get their turn: forward, reverse or random.
+    [[nodiscard]] Policy order() const {
+        if (policy == Policy::lockstep) return Policy::forward;
+        return policy > Policy::lockstep ? Policy::random : policy;
+    }
+
     [[nodiscard]] jit::CompileOptions compile_options() const {
         jit::CompileOptions chosen = usual_compile_options();
         if (stop_handler) chosen.instrumentations.add(jit::statement_stops());
@@ -126,9 +137,15 @@ struct LaunchOptions {
     [[nodiscard]] jit::CompileOptions usual_compile_options() const {
         jit::CompileOptions chosen = compile;
         chosen.wrap_checks = wrap != Wrap::allow;
-        chosen.coroutines = chosen.coroutines && carrier == Carrier::automatic;
+        chosen.coroutines = chosen.coroutines && carrier == Carrier::automatic && !interleaves();
+        if (interleaves()) {
+            // Checks of an access belong to it: nobody has a turn in between.
+            jit::InstrumentationList first{&jit::access_turns()};
+            for (const jit::Instrumentation* each : chosen.instrumentations) first.add(*each);
+            chosen.instrumentations = first;
+        }
         // Their lanes take turns in one order only.
-        chosen.lane_coroutines = chosen.lane_coroutines && chosen.coroutines && policy == Policy::forward;
+        chosen.lane_coroutines = chosen.lane_coroutines && chosen.coroutines && order() == Policy::forward;
         return chosen;
     }
 };

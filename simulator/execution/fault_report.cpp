@@ -18,6 +18,14 @@ const char* message_of(FindingKind kind) {
             return "integer division or modulo by zero";
         case FindingKind::float_division:
             return "float division by zero";
+        case FindingKind::shift_out_of_range:
+            return "shift by as many bits as the number has, or more: nothing is left of it but signs";
+        case FindingKind::float_to_integer:
+            return "a float is converted to an integer that cannot hold it: the result is the nearest one, "
+                   "or what "
+                   "the hardware has for NaN";
+        case FindingKind::not_finite:
+            return "an operation on finite numbers gives infinity or NaN";
         case FindingKind::missing_lane:
             return "the mask of a warp operation does not name the lane that calls it";
         case FindingKind::trap:

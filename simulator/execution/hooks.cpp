@@ -3,6 +3,7 @@
 #include "simulator/jit/hooks.h"
 
 #include "simulator/execution/device.h"
+#include "simulator/execution/interleaving.h"
 #include "simulator/execution/runner.h"
 #include "simulator/execution/stop.h"
 #include "simulator/execution/worker.h"
@@ -84,6 +85,12 @@ void cudasim_hook_yield(ThreadContext* context, std::uint32_t site) {
     if (++runner.slices >= slices_per_turn) cudasim_hook_sleep(context, site);
 }
 
+void cudasim_hook_turn(ThreadContext* context, std::uint32_t site) {
+    Runner& runner = runner_of(context);
+    if (runner.interleaving != nullptr && runner.interleaving->gives_turn(runner.thread, site))
+        cudasim_hook_sleep(context, site);
+}
+
 void cudasim_hook_sleep(ThreadContext* context, std::uint32_t site) {
     Runner& runner = runner_of(context);
     runner.site = site;
@@ -149,7 +156,7 @@ void cudasim_hook_raise(ThreadContext* context, std::int32_t exception, std::uin
 void cudasim_hook_float_division(ThreadContext* context, std::uint32_t site) {
     Runner& runner = runner_of(context);
     if (!runner.launch->options.raise_float_division) {
-        Worker::current()->count_float_division(runner, site);
+        Worker::current()->count_arithmetic(runner, site, FindingKind::float_division);
         return warned(runner, site, FindingKind::float_division);
     }
     Fault fault;
@@ -167,6 +174,18 @@ std::int32_t cudasim_hook_vprintf(ThreadContext* context, std::uint64_t format, 
     runner.event = Event::printing;
     runner.fiber.suspend();
     return runner.print.result;
+}
+
+void cudasim_hook_shift_range(ThreadContext* context, std::uint32_t site) {
+    Worker::current()->count_arithmetic(runner_of(context), site, FindingKind::shift_out_of_range);
+}
+
+void cudasim_hook_float_to_integer(ThreadContext* context, std::uint32_t site) {
+    Worker::current()->count_arithmetic(runner_of(context), site, FindingKind::float_to_integer);
+}
+
+void cudasim_hook_not_finite(ThreadContext* context, std::uint32_t site) {
+    Worker::current()->count_arithmetic(runner_of(context), site, FindingKind::not_finite);
 }
 
 void cudasim_hook_stack_overflow(ThreadContext* context, std::uint32_t site) {

@@ -2,6 +2,7 @@
 // asks of its runner.
 #include "simulator/execution/host_kernel.h"
 
+#include "simulator/execution/interleaving.h"
 #include "simulator/execution/launch.h"
 #include "simulator/execution/runner.h"
 #include "simulator/execution/stop.h"
@@ -34,6 +35,12 @@ void ThreadHandle::yield(std::uint32_t site) {
     jit::cudasim_hook_sleep(context_, site);
 }
 
+bool ThreadHandle::gives_turn(std::uint32_t site) {
+    const Runner& runner = runner_of(context_);
+    return runner.interleaving != nullptr && !ending() &&
+           runner.interleaving->gives_turn(runner.thread, site);
+}
+
 bool ThreadHandle::has_stops() const {
     return runner_of(context_).launch->stops != nullptr;
 }
@@ -54,8 +61,9 @@ void ThreadHandle::stop(const findings::SourceLocation& place, std::uint32_t sit
 }
 
 const AccessObserverList* ThreadHandle::access_observers() const {
-    const AccessObserverList& observers = runner_of(context_).launch->options.access_observers;
-    return observers.empty() ? nullptr : &observers;
+    const Runner& runner = runner_of(context_);
+    const AccessObserverList& observers = runner.launch->options.access_observers;
+    return observers.empty() && runner.interleaving == nullptr ? nullptr : &observers;
 }
 
 std::uint32_t ThreadHandle::site_here() {
@@ -85,7 +93,7 @@ void ThreadHandle::fail(std::uint32_t site) {
 bool ThreadHandle::float_division(std::uint32_t site) {
     Runner& runner = runner_of(context_);
     if (runner.launch->options.raise_float_division) return true;
-    Worker::current()->count_float_division(runner, site);
+    Worker::current()->count_arithmetic(runner, site, findings::FindingKind::float_division);
     return false;
 }
 

@@ -60,6 +60,9 @@ class ThreadHandle {
                                std::uint32_t operand, std::uint32_t site = 0);
     /// Lets others have a turn; for threads that spin (E5). Returns at once when ending().
     virtual void yield(std::uint32_t site = 0);
+    /// Whether the thread is to yield in front of an access to memory that others see (interleaving.h).
+    /// @param site orders places of the kernel
+    [[nodiscard]] virtual bool gives_turn(std::uint32_t site);
     /// Whether the launch has stops (stop.h): then the kernel calls stop() where its statements begin.
     [[nodiscard]] virtual bool has_stops() const;
     /// Whether stop() would stop here. Nothing is to be called for a statement at which it would not.

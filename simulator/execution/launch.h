@@ -139,24 +139,24 @@ struct Launch {
     }
     /// The block whose turn it is. @param turn below block_count
     [[nodiscard]] std::uint64_t block_of(std::uint64_t turn) const {
-        switch (options.policy) {
+        switch (options.order()) {
             case Policy::forward:
                 break;
             case Policy::reverse:
                 return block_count - 1 - turn;
-            case Policy::random:
+            default:
                 return RandomOrder(options.seed, block_count)(turn);
         }
         return turn;
     }
     /// The turn of a block of the grid.
     [[nodiscard]] std::uint64_t turn_of(std::uint64_t block) const {
-        switch (options.policy) {
+        switch (options.order()) {
             case Policy::forward:
                 break;
             case Policy::reverse:
                 return block_count - 1 - block;
-            case Policy::random:
+            default:
                 return RandomOrder(options.seed, block_count).index_of(block);
         }
         return block;

@@ -21,6 +21,7 @@
 namespace cudasim::execution {
 
 class BlockRun;
+class Interleaving;
 struct Launch;
 
 /// Why a runner came back to the scheduler.
@@ -85,6 +86,7 @@ struct alignas(64) Runner : jit::ThreadContext {
     } named;
     fiber::Stack stack;
     Launch* launch = nullptr;
+    Interleaving* interleaving = nullptr;  ///< of its block, where threads take turns at accesses
     std::uint32_t slices_of =
         0;                ///< the thread that used `slices`: a runner may run several in one turn of its own
     bool ending = false;  ///< a host kernel's thread is to return

@@ -22,7 +22,8 @@ namespace cudasim::execution {
 class ThreadOrder {
   public:
     ThreadOrder() = default;
-    /// The order of one phase. @param seed of the random policy
+    /// The order of one phase. @param policy forward, reverse or random (LaunchOptions::order())
+    /// @param seed of the random one
     ThreadOrder(Policy policy, std::uint32_t threads, std::uint64_t seed)
         : policy_(policy), threads_(threads), seed_(seed) {
         if (policy != Policy::random) return;
@@ -39,7 +40,7 @@ class ThreadOrder {
                 break;
             case Policy::reverse:
                 return threads_ - 1 - turn;
-            case Policy::random:
+            default:
                 return random_thread(turn);
         }
         return turn;
@@ -51,7 +52,7 @@ class ThreadOrder {
                 break;
             case Policy::reverse:
                 return lanes(warp) - 1 - turn;
-            case Policy::random:
+            default:
                 return static_cast<std::uint32_t>(RandomOrder(seed_of(warp), lanes(warp))(turn));
         }
         return turn;

@@ -16,6 +16,8 @@ namespace {
 
 /// Blocks start beside spinning ones only after this many rounds without any event.
 constexpr std::uint32_t idle_rounds_before_new_block = 4;
+/// Where threads take turns at accesses, those of so many blocks do beside each other.
+constexpr std::size_t blocks_that_interleave = 4;
 /// Waking another host thread costs about this much.
 constexpr auto helpers_after = std::chrono::microseconds(20);
 constexpr auto look_interval = std::chrono::milliseconds(1);
@@ -95,7 +97,8 @@ void Worker::run_blocks(Launch& launch) {
         const bool all_idle = std::all_of(resident_.begin(), resident_.end(), [](const auto& block) {
             return block->idle_rounds() >= idle_rounds_before_new_block;
         });
-        if (all_idle && may_start_block(launch) && start_block(launch)) {
+        const bool meets_others = launch.options.interleaves() && resident_.size() < blocks_that_interleave;
+        if ((all_idle || meets_others) && may_start_block(launch) && start_block(launch)) {
             poll_between_blocks(launch);
             continue;
         }
@@ -284,6 +287,14 @@ void Worker::stop_all(Launch& launch) {
     }
 }
 
+bool Worker::others_can_go_on(const Launch& launch, const BlockRun& block) const {
+    constexpr std::uint32_t idle = 64;
+    if (launch.blocks_left()) return true;
+    return std::ranges::any_of(resident_, [&](const auto& each) {
+        return each && each.get() != &block && each->idle_rounds() < idle;
+    });
+}
+
 BlockRun* Worker::block_on_device(std::uint64_t block) const {
     for (const auto* blocks : {&resident_, &at_grid_, &before_turn_})
         for (const auto& each : *blocks)
@@ -349,10 +360,9 @@ CountedWarning* Worker::count_warning(const Runner& runner, std::uint32_t site, 
     return &known;
 }
 
-void Worker::count_float_division(const Runner& runner, std::uint32_t site) {
+void Worker::count_arithmetic(const Runner& runner, std::uint32_t site, findings::FindingKind kind) {
     bool is_lowest = false;
-    if (auto* known = count_warning(runner, site, is_lowest))
-        known->kind = findings::FindingKind::float_division;
+    if (auto* known = count_warning(runner, site, is_lowest)) known->kind = kind;
 }
 
 void Worker::count_wrapped_index(const Runner& runner, std::uint32_t site, const WrappedIndex& index) {

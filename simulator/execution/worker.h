@@ -61,6 +61,8 @@ class Worker {
 
     // Launches with stops (stop.h), while the handler is at work.
     /// A block that has begun and is not over; else nullptr.
+    /// Whether threads of other blocks than this one can go on, or are still to start.
+    [[nodiscard]] bool others_can_go_on(const Launch& launch, const BlockRun& block) const;
     [[nodiscard]] BlockRun* block_on_device(std::uint64_t block) const;
     /// Linear indices, ascending.
     [[nodiscard]] std::vector<std::uint64_t> blocks_on_device() const;
@@ -75,9 +77,9 @@ class Worker {
     /// The worker of this host thread while it runs a launch, for the fault handler; nullptr otherwise.
     [[nodiscard]] static Worker* current();
 
-    /// Float divisions by zero (C3) and negative indices, per site; counted by leaf hooks, merged after the
-    /// launch.
-    void count_float_division(const Runner& runner, std::uint32_t site);
+    /// Float divisions by zero (C3), other arithmetic and negative indices, per site; counted by leaf hooks,
+    /// merged after the launch.
+    void count_arithmetic(const Runner& runner, std::uint32_t site, findings::FindingKind kind);
     void count_wrapped_index(const Runner& runner, std::uint32_t site, const WrappedIndex& index);
 
   private:

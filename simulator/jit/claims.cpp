@@ -2,12 +2,15 @@
 #include "simulator/jit/claims.h"
 
 #include <llvm/IR/DebugInfo.h>
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Operator.h>
 
 #include "simulator/image/declared_checks.h"
 #include "simulator/jit/captured_variables.h"
+#include "simulator/jit/function_context.h"
+#include "simulator/jit/lowering.h"
 
 namespace cudasim::jit {
 namespace {
@@ -101,7 +104,22 @@ void strip_instruction(Instruction& instruction, const CompileOptions& options) 
 
 }  // namespace
 
+/// Whoever asks for scopes sees the variable filled with poison where its scope begins.
+static void begin_scope(Instruction& marker) {
+    auto* call = dyn_cast<IntrinsicInst>(&marker);
+    if (!call || call->getIntrinsicID() != Intrinsic::lifetime_start) return;
+    auto* local = dyn_cast<AllocaInst>(call->getArgOperand(1)->stripPointerCasts());
+    const auto bytes = local ? local->getAllocationSize(local->getDataLayout()) : std::nullopt;
+    if (!bytes) return;
+    IRBuilder<> builder(&marker);
+    builder.SetCurrentDebugLocation({});
+    mark_internal(*builder.CreateMemSet(local, builder.getInt8(local_poison), bytes->getFixedValue(),
+                                        local->getAlign()));
+}
+
 void strip_claims(Compilation& compilation) {
+    const bool scopes = any_of(compilation.options.instrumentations,
+                               [](const Instrumentation* each) { return each->needs_scopes(); });
     for (Function& function : *compilation.module) {
         if (function.isIntrinsic()) continue;
         strip_function(function);
@@ -109,6 +127,7 @@ void strip_claims(Compilation& compilation) {
         if (!function.isDeclaration()) gather_variable_descriptions(function);
         for (Instruction& instruction : make_early_inc_range(instructions(function))) {
             if (says_nothing_at_run_time(instruction)) {
+                if (scopes) begin_scope(instruction);
                 instruction.eraseFromParent();
                 continue;
             }

@@ -6,15 +6,13 @@
 #include "simulator/jit/early_instrumentation.h"
 #include "simulator/jit/function_context.h"
 #include "simulator/jit/hook_calls.h"
+#include "simulator/jit/lowering.h"
 #include "simulator/jit/source_places.h"
 
 namespace cudasim::jit {
 namespace {
 
 using namespace llvm;
-
-/// Fresh local memory: NaN in every floating-point format, -1 as an integer (V3).
-constexpr std::uint8_t local_poison = 0xFF;
 
 bool follows_a_hook_that_never_returns(const UnreachableInst& end) {
     const auto* previous = dyn_cast_or_null<CallInst>(end.getPrevNode());

@@ -36,7 +36,8 @@ const std::array rows = {
 /// watched access is seen from the thread's next statement on.
 bool only_reads(Hook hook) {
     return hook == Hook::access_check || hook == Hook::float_division || hook == Hook::index_wraps ||
-           hook == Hook::watched_access;
+           hook == Hook::watched_access || hook == Hook::shift_range || hook == Hook::float_to_integer ||
+           hook == Hook::not_finite;
 }
 
 Function* declare(Module& module, Hook hook) {

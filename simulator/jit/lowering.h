@@ -5,6 +5,9 @@
 
 namespace cudasim::jit {
 
+/// Fresh local memory: NaN in every floating-point format, -1 as an integer (V3).
+inline constexpr std::uint8_t local_poison = 0xFF;
+
 /// Makes instructions of constant expressions in code. Runs before everything else.
 void expand_constants(Compilation& compilation);
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 
@@ -23,6 +24,10 @@ class CudaSupportError(ImportError):
     """CUDA cannot be used. cudasim always can, so it never raises this; scripts catch it."""
 
 
+#: Is told of each error of the driver; memory.leaks sets it.
+on_failure: Callable[[CudaAPIError], None] | None = None
+
+
 class CudaAPIError(CudaDriverError):
     """A driver call failed.
 
@@ -34,6 +39,8 @@ class CudaAPIError(CudaDriverError):
         super().__init__(code, msg)
         self.code = code
         self.msg = msg
+        if on_failure is not None:
+            on_failure(self)
 
     def __str__(self) -> str:
         return f"[{self.code}] {self.msg}"

@@ -105,14 +105,14 @@ def path(value: Any) -> str:
     return text
 
 
-#: What the option check can be a list of; sync is always on.
-CHECKS = ("memory", "races", "init", "sync")
+#: What the option check can be a list of; sync is always on, and all is all but arithmetic.
+CHECKS = ("memory", "races", "init", "sync", "leaks", "arithmetic")
 
 
 def checks(value: Any) -> str:
     """Checks by their names, separated by commas, or an iterable of names: "memory,races,init,sync"."""
     words = value.split(",") if isinstance(value, str) else list(value)
-    meant = {"none": (), "default": ("memory",), "all": CHECKS, **{word: (word,) for word in CHECKS}}
+    meant = {"none": (), "default": ("memory",), "all": CHECKS[:-1], **{word: (word,) for word in CHECKS}}
     chosen = {"sync"}
     for word in words:
         name = word.strip()

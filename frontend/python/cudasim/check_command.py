@@ -10,8 +10,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from cudasim import check_reports, options, script_runner, suppressions
-from cudasim.reports import check_session
-from cudasim.reports.check_session import CheckSession, Schedule
+from cudasim.reports import check_session, schedules
+from cudasim.reports.check_session import CheckSession
 
 if TYPE_CHECKING:
     import argparse
@@ -80,8 +80,13 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--junit", metavar="FILE", help="the same as JUnit's XML, for build servers")
     parser.add_argument(
         "--schedules", type=_count, default=1, metavar="N",
-        help="repeat each launch N times: in reverse order, then in random orders (1); 0 repeats none",
+        help="repeat each launch N times: in reverse order, in lockstep, then under other policies (1); 0 repeats none",
     )  # fmt: skip
+    parser.add_argument(
+        "--schedule",
+        metavar="TOKEN",
+        help="repeat the one launch that a report names, under its schedule, and nothing else",
+    )
     parser.add_argument(
         "--repeats", type=_count, default=10, metavar="N",
         help="launches of each kernel and configuration that are repeated (10)",
@@ -101,7 +106,7 @@ def run(parsed: argparse.Namespace) -> int:
     """The command. Returns its exit status."""
     try:
         return _run(parsed)
-    except (UsageError, suppressions.SuppressionError) as error:
+    except (UsageError, suppressions.SuppressionError, schedules.TokenError) as error:
         print(f"cudasim check: {error}", file=sys.stderr)
         return 2
 
@@ -113,16 +118,18 @@ def _run(parsed):
     if not script:
         raise UsageError("no script given; write: cudasim check script.py [arguments]")
     allowed = _suppressions(parsed.suppressions)
+    only = schedules.parsed(parsed.schedule) if parsed.schedule is not None else None
     files = {
         name: _opened(getattr(parsed, name))
         for name in ("json", "sarif", "junit", "log_file", "gen_suppressions")
     }
     session = CheckSession(
-        _schedules(parsed.schedules),
+        schedules.first(parsed.schedules, options.get("policy")),
         parsed.repeats,
         options.get("time_limit") or 60,
         _selection(parsed),
-        options.get("policy"),
+        _own_schedule(),
+        only,
     )
     check_session.session = session
     try:
@@ -130,9 +137,13 @@ def _run(parsed):
     finally:
         check_session.session = None
     sys.stdout.flush()
+    if only is not None and (session.wrong_token or only.launch > session.launches):
+        reason = session.wrong_token or f"this program has {session.launches} launches"
+        raise UsageError(f"{parsed.schedule!r} is a token of another program: {reason}")
+    session.finish()
     found, used = _without_allowed(list(session.found.values()), allowed)
     out = files["log_file"] or sys.stderr
-    _print(found, parsed.print_limit, out)
+    _print(found, session, parsed.print_limit, out)
     for suppression in allowed:
         if suppression not in used:
             print(
@@ -153,14 +164,10 @@ def _run(parsed):
     return status
 
 
-def _schedules(count):
-    """In reverse order, then in random ones."""
+def _own_schedule():
+    """What the program's own schedule is called."""
     policy = options.get("policy")
-    first = [Schedule(name, {"policy": name}) for name in ("reverse", "forward") if name != policy][:1]
-    seeds = range(1, count)
-    return (first + [Schedule(f"random, seed {seed}", {"policy": "random", "seed": seed}) for seed in seeds])[
-        :count
-    ]
+    return policy if policy in ("forward", "reverse", "lockstep") else f"{policy}-{options.get('seed')}"
 
 
 def _selection(parsed: argparse.Namespace) -> Callable[[str, int], bool]:
@@ -214,15 +221,34 @@ def _without_allowed(found, allowed):
     return rest, used
 
 
-def _print(found: list[Found], limit: int, out: TextIO) -> None:
+def _print(found: list[Found], session: CheckSession, limit: int, out: TextIO) -> None:
     for each in found[:limit]:
         print(each.text, end="", file=out)
-        schedules = ", ".join(each.schedules)
-        print(f"  in launch {each.launch} of the program, order of threads: {schedules}\n", file=out)
+        if each.launch:
+            names = ", ".join(each.schedules)
+            print(f"  in launch {each.launch} of the program, order of threads: {names}", file=out)
+        if each.finding.kind == "data-race":
+            _print_outcome(session, each.launch, out)
+        if each.launch in session.identities:
+            token = schedules.token(each.launch, each.schedules[0], session.identities[each.launch])
+            print(f"  repeat it: cudasim check --schedule {token}", file=out)
+        print(file=out)
     if len(found) > limit:
         print(
             f"cudasim check: {len(found) - limit} further findings are not printed (--print-limit)", file=out
         )
+
+
+def _print_outcome(session, launch, out):
+    """Whether the results depend on the order."""
+    outcome = session.outcomes.get(launch)
+    if outcome is None:
+        return
+    if outcome.differences:
+        schedule, (element, value, own) = outcome.differences[0]
+        print(f"  results differ: {element} is {own} under {session.own}, {value} under {schedule}", file=out)
+    else:
+        print(f"  results are the same under {', '.join((*outcome.compared, session.own))}", file=out)
 
 
 def _counts(session, found):
@@ -230,7 +256,7 @@ def _counts(session, found):
     return {
         "launches": session.launches,
         "kernels": len(session.kernels),
-        "schedules": 1 + len(session.schedules),
+        "schedules": 1 + len(session.schedules if session.only is None else [session.only]),
         "runs": session.runs,
         "errors": severities.count("error"),
         "warnings": severities.count("warning"),

@@ -231,6 +231,7 @@ void cudasim_hook_yield(ThreadContext* context, std::uint32_t site) {
     record("yield", context, {}, site);
     if (++yields >= running->yields_before_stopping) end_thread();
 }
+void cudasim_hook_turn(ThreadContext*, std::uint32_t) {}
 void cudasim_hook_sleep(ThreadContext* context, std::uint32_t site) {
     cudasim_hook_yield(context, site);
 }
@@ -264,6 +265,15 @@ void cudasim_hook_fault(ThreadContext* context, std::int32_t kind, std::uint32_t
 void cudasim_hook_raise(ThreadContext* context, std::int32_t exception, std::uint32_t site) {
     record("raise", context, {exception}, site);
     end_thread();
+}
+void cudasim_hook_shift_range(ThreadContext* context, std::uint32_t site) {
+    record("shift_range", context, {}, site);
+}
+void cudasim_hook_float_to_integer(ThreadContext* context, std::uint32_t site) {
+    record("float_to_integer", context, {}, site);
+}
+void cudasim_hook_not_finite(ThreadContext* context, std::uint32_t site) {
+    record("not_finite", context, {}, site);
 }
 void cudasim_hook_float_division(ThreadContext* context, std::uint32_t site) {
     record("float_division", context, {}, site);

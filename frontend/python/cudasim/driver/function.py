@@ -127,7 +127,7 @@ class Function:
             if checks is None:
                 report = plan.launch(buffer)
             else:
-                report = checks.run(plan, self.name, lambda: plan.launch(buffer))
+                report = checks.run(plan, self.name, lambda: plan.launch(buffer), buffer)
             if report is not None:
                 reporting.deliver(report, {}, lambda: None)
             return args

@@ -92,7 +92,7 @@ class LaunchEntry:
         session = check_session.session
         if session is None:  # it ended with the program, which still launches: from an exit handler
             return launch(buffer)
-        return session.run(self.plan, self.kernel.py_func.__name__, lambda: launch(buffer))
+        return session.run(self.plan, self.kernel.py_func.__name__, lambda: launch(buffer), buffer)
 
     def _padded_pack(self, *values):
         return self.kernel.packer.pack(*values) + bytes(self.padding)

@@ -73,6 +73,7 @@ class IpcHandle:
         self._check_closed()
         memory = context.open_ipc_handle(self.handle, self.offset + self.size)
         self._opened = int(memory.device_pointer)
+        leaks.taken(self._opened, "IpcHandle.open", self.size, "close", by_program=True)
         return memory.view(self.offset)
 
     def open_staged(self, context: Any) -> Any:

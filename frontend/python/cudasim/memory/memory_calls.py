@@ -18,6 +18,7 @@ from cudasim import _native
 from cudasim.device import driver_binding as binding
 from cudasim.device.current import current_device
 from cudasim.device.driver_binding import CUdeviceptr, address_of
+from cudasim.memory import leaks
 from cudasim.reports.tracebacks import calling_frame
 from cudasim.streams import stream_work
 from cudasim.streams.stream import Stream, checked_stream, key_of
@@ -90,10 +91,13 @@ class MemoryCalls:
 
     @returns_or_stores
     def cuMemAlloc(self, size: int) -> CUdeviceptr:  # noqa: N802 - the driver's names
-        return CUdeviceptr(self.allocate_on(_current_device(), size))
+        pointer = self.allocate_on(_current_device(), size)
+        leaks.taken(pointer, "cuMemAlloc", size, "cuMemFree")
+        return CUdeviceptr(pointer)
 
     def cuMemFree(self, pointer: Any) -> None:  # noqa: N802
         _native.mem_free(_current(), address_of(pointer))
+        leaks.given_back(address_of(pointer))
 
     @returns_or_stores
     def cuMemGetInfo(self) -> tuple[int, ...]:  # noqa: N802
@@ -108,16 +112,21 @@ class MemoryCalls:
 
     @returns_or_stores
     def cuMemAllocManaged(self, size: int, flags: Any = 1) -> CUdeviceptr:  # noqa: N802
-        return CUdeviceptr(_native.mem_alloc_managed(_current(), _as_64_bits(size), _label("managed array")))
+        pointer = _native.mem_alloc_managed(_current(), _as_64_bits(size), _label("managed array"))
+        leaks.taken(pointer, "cuMemAllocManaged", size, "cuMemFree")
+        return CUdeviceptr(pointer)
 
     @returns_or_stores
     def cuMemHostAlloc(self, size: int, flags: int = 0) -> int:  # noqa: N802
         mapped = bool(flags & binding.CU_MEMHOSTALLOC_DEVICEMAP)
         label = _label("mapped array") if mapped else ""
-        return _native.mem_host_alloc(_current(), _as_64_bits(size), mapped, label)
+        pointer = _native.mem_host_alloc(_current(), _as_64_bits(size), mapped, label)
+        leaks.taken(pointer, "cuMemHostAlloc", size, "cuMemFreeHost")
+        return pointer
 
     def cuMemFreeHost(self, pointer: int) -> None:  # noqa: N802
         _native.mem_free_host(address_of(pointer))
+        leaks.given_back(address_of(pointer))
 
     def cuMemHostRegister(self, pointer: int, size: int, flags: int = 0) -> None:  # noqa: N802
         mapped = bool(flags & binding.CU_MEMHOSTREGISTER_DEVICEMAP)
@@ -181,10 +190,13 @@ class MemoryCalls:
         return binding.CUipcMemHandle(_native.ipc_get_mem_handle(_current(), address_of(pointer)))
 
     def cuIpcOpenMemHandle(self, handle: Any, flags: int = 1) -> Any:  # noqa: N802
-        return CUdeviceptr(_native.ipc_open_mem_handle(_current(), bytes(handle)))
+        pointer = _native.ipc_open_mem_handle(_current(), bytes(handle))
+        leaks.taken(pointer, "cuIpcOpenMemHandle", 0, "cuIpcCloseMemHandle")
+        return CUdeviceptr(pointer)
 
     def cuIpcCloseMemHandle(self, pointer: Any) -> None:  # noqa: N802
         _native.ipc_close_mem_handle(address_of(pointer))
+        leaks.given_back(address_of(pointer))
 
 
 def _in_stream(stream, address):

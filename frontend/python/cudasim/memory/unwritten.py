@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from cudasim import _native, options
 
 if TYPE_CHECKING:

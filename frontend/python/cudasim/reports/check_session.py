@@ -17,11 +17,16 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cudasim.findings import from_native
+from cudasim.reports.host_findings import host_finding, users_place
+from cudasim.reports.launch_results import Results
+from cudasim.reports.schedules import fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cudasim.findings import Finding
+    from cudasim.reports.launch_results import Difference
+    from cudasim.reports.schedules import Schedule, Token
 
 #: Findings of launches that have computed what they compute all the same.
 AFTER_THE_LAUNCH = frozenset(("data-race", "uninitialised-value"))
@@ -35,17 +40,17 @@ class Found(NamedTuple):
 
     finding: Finding
     text: str
-    schedules: tuple[
-        str, ...
-    ]  #: of that launch, under which it was found: "forward", "reverse", "random, seed 3"
+    schedules: tuple[str, ...]  #: of that launch, under which it was found: "forward", "reverse", "random-3"
     launch: int  #: the number of the launch in the program, from 1
 
 
-class Schedule(NamedTuple):
-    """Options of a launch, and what they are called."""
+class Outcome(NamedTuple):
+    """Whether a launch leaves the same in memory under each schedule."""
 
-    name: str
-    options: dict[str, Any]
+    kernel: str
+    place: Any  #: SourceLocation of the launch in the program
+    compared: tuple[str, ...]  #: schedules
+    differences: tuple[tuple[str, Difference], ...]  #: (schedule, the first element)
 
 
 def key_of(finding: Finding) -> tuple[Any, ...]:
@@ -59,6 +64,7 @@ class CheckSession:
 
     :param schedules: under which each launch is repeated
     :param own: what the program's own schedule is called
+    :param only: the one launch that is repeated, under the one schedule; nothing else is reported
     :param most_repeats: of each kernel and configuration; further launches run in the program only
     :param seconds: that a repeated launch may take
     :param selects: (name of the kernel, number of its launch from 1) → whether its findings count
@@ -71,8 +77,10 @@ class CheckSession:
         seconds: float = 60,
         selects: Callable[[str, int], bool] = lambda name, number: True,
         own: str = "forward",
+        only: Token | None = None,
     ) -> None:
-        self.own = own
+        self.own, self.only = own, only
+        self.wrong_token: str | None = None  #: why `only` names no launch of this program
         self.schedules, self.most_repeats, self.seconds, self.selects = (
             schedules,
             most_repeats,
@@ -82,25 +90,85 @@ class CheckSession:
         self.launches = self.runs = 0
         self.kernels: dict[str, int] = {}  #: name → launches
         self.found: dict[tuple[Any, ...], Found] = {}
+        self.outcomes: dict[int, Outcome] = {}  #: by launch
+        self.identities: dict[int, str] = {}  #: launch → kernel, grid, block
         self._repeats: dict[Any, int] = {}
         self._selected = True
 
-    def run(self, plan: Any, name: str, launch: Callable[[], Any]) -> Any:
+    def run(self, plan: Any, name: str, launch: Callable[[], Any], parameters: bytes | None = None) -> Any:
         """A launch of the program, repeated before.
 
         :param plan: a _native.LaunchPlan or HostPlan: in children its options are changed
         :param launch: runs it; returns a report, or a tuple that begins with one
+        :param parameters: of compiled kernels
         """
         self.launches += 1
         self.kernels[name] = number = self.kernels.get(name, 0) + 1
+        self.identities[self.launches] = identity = f"{name} {plan.identity()}"
         self._selected = self.selects(name, number)
-        repeats = self._repeats.get(id(plan), 0)
-        if self._selected and repeats < self.most_repeats:
-            self._repeats[id(plan)] = repeats + 1
-            for schedule in self.schedules:
-                self._repeat(plan, schedule, launch)
-        self.runs += 1
-        return launch()
+        schedules = self.schedules
+        if self.only is not None:
+            schedules = self._only_if_meant(identity)
+        repeats = self._repeats.get(identity, 0)
+        results: list[tuple[str, Results]] = []
+        try:
+            if self._selected and (repeats < self.most_repeats or self.only is not None):
+                self._repeats[identity] = repeats + 1
+                for schedule in schedules:
+                    kept = Results(plan)
+                    results.append((schedule.name, kept))
+                    if not self._repeat(plan, schedule, launch, kept) or not kept.is_comparable:
+                        results.pop()[1].close()
+            if self.only is not None:
+                self._selected = False
+            self.runs += 1
+            value = launch()
+            if results:
+                self._compare(name, plan, parameters, results)
+        finally:
+            for _, kept in results:
+                kept.close()
+        return value
+
+    def _only_if_meant(self, identity):
+        if self.only.launch != self.launches:
+            return []
+        if fingerprint(identity) != self.only.fingerprint:
+            self.wrong_token = (
+                f"launch {self.launches} of this program is another one, of {identity.split()[0]}"
+            )
+            return []
+        return [self.only.schedule]
+
+    def _compare(self, name, plan, parameters, results):
+        differences = []
+        for schedule, kept in results:
+            difference = kept.difference(plan, parameters)
+            if difference is not None:
+                differences.append((schedule, difference))
+        self.outcomes[self.launches] = Outcome(
+            name, users_place()[0], tuple(schedule for schedule, _ in results), tuple(differences)
+        )
+
+    def finish(self) -> None:
+        """The program is over: results that depend on the order, where no race says why, become findings."""
+        racing = {each.launch for each in self.found.values() if each.finding.kind == "data-race"}
+        for launch, outcome in self.outcomes.items():
+            if not outcome.differences or launch in racing:
+                continue
+            schedule, (element, value, own) = outcome.differences[0]
+            message = (
+                f"results of {outcome.kernel} depend on the order of threads, and no race says why: {element} is {own} "
+                f"under {self.own}, {value} under {schedule}"
+            )
+            finding = host_finding(
+                "order-dependent-results", message, outcome.place, severity="note", kernel=outcome.kernel
+            )
+            text = f"note: {finding.kind}: {message}\n  launched at {outcome.place}\n"
+            self.found.setdefault(
+                (finding.kind, outcome.kernel),
+                Found(finding, text, tuple(name for name, _ in outcome.differences), launch),
+            )
 
     def take(self, findings: list[Finding], report: Any) -> None:
         """What a launch in the program itself has found."""
@@ -128,12 +196,13 @@ class CheckSession:
                 known = Found(*shown, (*known.schedules, schedule), known.launch)
             self.found[key_of(finding)] = known
 
-    def _repeat(self, plan: Any, schedule: Schedule, launch: Callable[[], Any]) -> None:
+    def _repeat(self, plan: Any, schedule: Schedule, launch: Callable[[], Any], kept: Results) -> bool:
+        """Whether it has run to its end, and `kept` has its results."""
         read_end, write_end = os.pipe()
         sys.stdout.flush()
         child = os.fork()
         if child == 0:
-            _in_child(plan, schedule, launch, read_end, write_end, self.seconds)
+            _in_child(plan, schedule, launch, read_end, write_end, self.seconds, kept)
         os.close(write_end)
         try:
             data = _read_all(read_end, self.seconds + 10)
@@ -144,16 +213,19 @@ class CheckSession:
         _, status = os.waitpid(child, 0)
         self.runs += 1
         if data:
-            self._add([(from_native(native), text) for native, text in pickle.loads(data)], schedule.name)  # noqa: S301
-        elif os.waitstatus_to_exitcode(status) != 0:
+            found = [(from_native(native), text) for native, text in pickle.loads(data)]  # noqa: S301
+            self._add(found, schedule.name)
+            return all(each.severity != "error" or each.kind in AFTER_THE_LAUNCH for each, _ in found)
+        if os.waitstatus_to_exitcode(status) != 0:
             how = "did not end" if data is None else f"ended with status {os.waitstatus_to_exitcode(status)}"
             print(
                 f"cudasim check: a repeated launch ({schedule.name}) {how}; the program goes on",
                 file=sys.stderr,
             )
+        return False
 
 
-def _in_child(plan, schedule, launch, read_end, write_end, seconds):
+def _in_child(plan, schedule, launch, read_end, write_end, seconds, kept):
     """Never returns, and leaves nothing behind: no buffer is flushed, nothing is cleaned up."""
     status = 1
     try:
@@ -167,6 +239,7 @@ def _in_child(plan, schedule, launch, read_end, write_end, seconds):
         result = launch()
         report = result[0] if isinstance(result, tuple) else result
         found = report.findings if report is not None else []
+        kept.fill()
         data = pickle.dumps([(native, report.text_of(index)) for index, native in enumerate(found)])
         while data:
             data = data[os.write(write_end, data) :]

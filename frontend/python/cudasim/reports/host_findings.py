@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from cudasim.findings import Finding, SourceLocation
-from cudasim.reports import check_session, collecting
+from cudasim.reports import collecting
 from cudasim.reports.tracebacks import is_package_code
 from cudasim.reports.user_warnings import warn_at
 
@@ -26,6 +26,36 @@ def users_place() -> tuple[SourceLocation, dict[str, Any]]:
     return place, frame.f_globals
 
 
+def host_finding(
+    kind: str,
+    message: str,
+    place: SourceLocation,
+    count: int = 1,
+    severity: str = "warning",
+    kernel: str = "",
+) -> Finding:
+    """A Finding about a line of the host's program, of no thread."""
+    return Finding(
+        kind=kind,
+        severity=severity,
+        message=message,
+        exception_type="RuntimeError",
+        cuda_error_code=0,
+        kernel=kernel,
+        tid=(),
+        ctaid=(),
+        coordinates="",
+        location=(place,),
+        count=count,
+        threads=1,
+        object=None,
+        waiting=(),
+        accesses=(),
+        variables=(),
+        reproduce="",
+    )
+
+
 def report(
     kind: str,
     message: str,
@@ -40,29 +70,14 @@ def report(
     """
     if place is None:
         place, names = users_place()
-    if not collecting.collects() and check_session.session is None:
+    from cudasim.reports import check_session  # it makes findings of the host, too
+
+    session = check_session.session
+    if not collecting.collects() and session is None:
         warn_at(kind, message, place.file, place.line, names)
         return
-    finding = Finding(
-        kind=kind,
-        severity="warning",
-        message=message,
-        exception_type="RuntimeError",
-        cuda_error_code=0,
-        kernel="",
-        tid=(),
-        ctaid=(),
-        coordinates="",
-        location=(place,),
-        count=count,
-        threads=1,
-        object=None,
-        waiting=(),
-        accesses=(),
-        variables=(),
-        reproduce="",
-    )
+    finding = host_finding(kind, message, place, count)
     if collecting.collects():
         collecting.collect([finding])
-    elif check_session.session is not None:
-        check_session.session.take_host(finding)
+    else:
+        session.take_host(finding)

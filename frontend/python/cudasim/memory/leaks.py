@@ -1,0 +1,117 @@
+"""Memory that a program takes from the driver and never gives back, where the option check looks for leaks.
+
+Only what the program asked for itself counts: cuMemAlloc() and its like, and IPC handles. Device arrays free their
+memory when nobody refers to them any more.
+"""
+
+from __future__ import annotations
+
+import atexit
+import sys
+import threading
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from cudasim import _cuda_errors, options
+from cudasim.reports.tracebacks import is_package_code
+
+if TYPE_CHECKING:
+    from cudasim.findings import SourceLocation
+
+
+class Allocation(NamedTuple):
+    """Memory that is to be given back."""
+
+    number: int  #: in the order of the calls
+    what: str  #: "64 bytes of cuMemAlloc()"
+    remedy: str  #: the call that gives it back
+    place: SourceLocation
+    names: dict[str, Any]
+
+
+_live: dict[int, Allocation] = {}
+_lock = threading.Lock()
+_count = 0
+_expected = threading.local()
+
+
+def is_on() -> bool:
+    """Whether the option check looks for leaks."""
+    return "leaks" in options.get("check")
+
+
+def taken(address: int, call: str, size: int, remedy: str, by_program: bool = False) -> None:
+    """The calling program has got memory. Nothing happens where cudasim itself has asked for it.
+
+    :param by_program: it is known that the program has asked
+    """
+    global _count
+    if not is_on() or not (by_program or _called_by_program()):
+        return
+    from cudasim.reports.host_findings import users_place  # calls come before a module of reports is needed
+
+    place, names = users_place()
+    with _lock:
+        if _count == 0:
+            atexit.register(report)
+        _count += 1
+        _live[address] = Allocation(_count, f"{size} byte{'s' * (size != 1)} of {call}()" if size else f"the memory of {call}()", remedy, place, names)
+
+
+def given_back(address: int) -> None:
+    """The memory is not to be reported."""
+    if _live:
+        with _lock:
+            _live.pop(address, None)
+
+
+def taken_so_far() -> int:
+    """For report(): what is taken from here on."""
+    return _count
+
+
+def report(since: int = 0) -> None:
+    """A finding for all that was taken and not given back. It is told once.
+
+    :param since: what taken_so_far() said
+    """
+    from cudasim.reports import host_findings
+
+    with _lock:
+        lost = {address: each for address, each in _live.items() if each.number > since}
+        for address in lost:
+            del _live[address]
+    for each in lost.values():
+        host_findings.report(
+            "memory-leak", f"{each.what} are never given back; {each.remedy}() does", each.place, each.names
+        )
+
+
+def failed(error: Any) -> None:
+    """A call of the driver has failed; whether the program catches the error does not matter."""
+    if getattr(_expected, "depth", 0) or not is_on():
+        return
+    from cudasim.reports import host_findings
+
+    host_findings.report("failed-call", f"a call of the CUDA driver failed: {error}")
+
+
+class expected_failures:  # noqa: N801 - as contextlib's
+    """Within it calls of the driver may fail without being reported: whoever makes them takes that for an answer."""
+
+    def __enter__(self) -> None:
+        _expected.depth = getattr(_expected, "depth", 0) + 1
+
+    def __exit__(self, *error: object) -> None:
+        _expected.depth -= 1
+
+
+def _called_by_program():
+    """Whether the function of this package that called here was called by the program itself."""
+    frame = sys._getframe(2)
+    own = (__name__, "cudasim.memory.memory_calls", "cudasim.driver.driver_object")
+    while frame is not None and frame.f_globals.get("__name__") in own:
+        frame = frame.f_back
+    return frame is not None and not is_package_code(frame.f_code)
+
+
+_cuda_errors.on_failure = failed
