@@ -24,10 +24,11 @@ constexpr std::uint32_t most_idle_rounds = 8;
 /// Change points lie below 2^these accesses.
 constexpr std::uint64_t most_bits_of_change = 10;
 
-/// A number of which all magnitudes are as likely.
+/// One of the first few accesses, as most bugs are about, or one of which all magnitudes are as likely.
 std::uint64_t some_access(RandomNumbers& random) {
-    const std::uint64_t bits =
-        std::min(random.next() % (most_bits_of_change + 1), random.next() % (most_bits_of_change + 1));
+    constexpr std::uint64_t few = 4;
+    if (random.next() % 2 == 0) return random.next() % few;
+    const std::uint64_t bits = random.next() % (most_bits_of_change + 1);
     return random.next() & ((std::uint64_t{1} << bits) - 1);
 }
 

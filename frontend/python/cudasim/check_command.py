@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from cudasim import check_reports, options, script_runner, suppressions
+from cudasim.memory import leaks
 from cudasim.reports import check_session, schedules
 from cudasim.reports.check_session import CheckSession
 
@@ -134,6 +135,7 @@ def _run(parsed):
     check_session.session = session
     try:
         status = script_runner.run(script)
+        leaks.report()
     finally:
         check_session.session = None
     sys.stdout.flush()

@@ -137,6 +137,18 @@ def _marked_options(item):
     return values
 
 
+def _schedules_of(values):
+    """Takes what the marker says of schedules from its options. :raises OptionError: for what is no count"""
+    from cudasim import options  # every run of pytest loads this module
+
+    count = values.pop("schedules", 0)
+    if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+        raise options.OptionError(f"@pytest.mark.cudasim: schedules is a number from 0 on, not {count!r}")
+    return count
+
+
+#: Of a test: under how many further schedules each launch is repeated.
+_schedules: pytest.StashKey[int] = pytest.StashKey()
 _launches: pytest.StashKey[_Launches] = pytest.StashKey()  # the _Launches of a test, with --cudasim-record
 
 
@@ -197,6 +209,7 @@ def pytest_runtest_protocol(item: Any) -> Iterator[None]:
             restored.enter_context(Recorder(launches.take, refused=launches.refuse).in_force())
         try:
             values = _marked_options(item)
+            item.stash[_schedules] = _schedules_of(values)
             restored.enter_context(options.marked("@pytest.mark.cudasim", **values))
             if switch.is_on():
                 restored.enter_context(_in_environment(values))
@@ -238,8 +251,11 @@ def pytest_runtest_setup(item: Any) -> None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_call(item: Any) -> Iterator[None]:
-    """Tests that expect findings collect them; the others' are raised."""
+    """Tests that expect findings collect them; the others' are raised. Tests with schedules have them from all of these."""
     markers = list(item.iter_markers("cudasim_expect"))
+    if item.stash.get(_schedules, 0):
+        yield from _under_schedules(item, markers)
+        return
     if not markers:
         yield
         return
@@ -251,8 +267,35 @@ def pytest_runtest_call(item: Any) -> Iterator[None]:
         pytest.fail('write it as @pytest.mark.cudasim_expect("data-race", line=12)', pytrace=False)
     with check(options.get("check")) as found:
         outcome: Any = yield
-    if outcome.excinfo is not None:
-        return
+    if outcome.excinfo is None:
+        _compare(markers, found, outcome)
+
+
+def _under_schedules(item, markers):
+    """Launches are repeated in child processes, under other schedules, and their findings count as well."""
+    from cudasim import options  # every run of pytest loads this module
+    from cudasim.reports import check_session, schedules
+
+    own = options.get("policy")
+    session = check_session.CheckSession(schedules.first(item.stash[_schedules], own), own=own)
+    before, check_session.session = check_session.session, session
+    try:
+        with options.override():  # launches that are prepared already know no session
+            outcome: Any = yield
+    finally:
+        check_session.session = before
+    session.finish()
+    if outcome.excinfo is None:
+        _compare(
+            markers,
+            [each.finding for each in session.found.values()],
+            outcome,
+            {id(each.finding): f"  under {', '.join(each.schedules)}" for each in session.found.values()},
+        )
+
+
+def _compare(markers, found, outcome, additions=None):
+    """Fails the test where what was found is not what the markers expect."""
     missing = [marker for marker in markers if not any(_is_expected(marker, finding) for finding in found)]
     others = [
         finding
@@ -264,7 +307,15 @@ def pytest_runtest_call(item: Any) -> Iterator[None]:
         + (f" at line {marker.kwargs['line']}" if marker.kwargs.get("line") else "")
         for marker in missing
     ]
-    said += [f"not expected: {_described(finding)}" for finding in others]
+    said += [
+        "\n".join(
+            [
+                ("not expected: " if markers else "") + _described(finding),
+                *filter(None, [(additions or {}).get(id(finding))]),
+            ]
+        )
+        for finding in others
+    ]
     if said:
         outcome.force_exception(pytest.fail.Exception("\n".join(said), pytrace=False))
 

@@ -103,6 +103,10 @@ def add_to(commands: Any) -> None:
     replay.add_argument(
         "--pdb", action="store_true", help="stop in the first line of a kernel of Python mode, in pdb"
     )
+    replay.add_argument(
+        "--schedules", type=int, default=0, metavar="N",
+        help="run each launch under N orders of threads instead: in reverse, in lockstep, then under other policies",
+    )  # fmt: skip
     for option in _LAUNCH_OPTIONS:
         replay.add_argument(option.argument, dest=option.name, metavar="VALUE", default=None, help=f"{option.help} ({option.accepts})".replace("%", "%%"),
                             **({"nargs": "?", "const": "1"} if option.is_switch else {}))  # fmt: skip
@@ -212,6 +216,8 @@ def _replay(parsed: argparse.Namespace) -> int:
         return _fail("replay", error)
     if not reader.finished:
         print(f"cudasim replay: the recording of {parsed.file} was not finished", file=sys.stderr)
+    if parsed.schedules > 0:
+        return _replay_under_schedules(parsed, reader, positions, changed)
     differing = not_run = 0
     debugger = _in_pdb if parsed.pdb else None
     for position in positions:
@@ -233,6 +239,40 @@ def _replay(parsed: argparse.Namespace) -> int:
     if not positions:
         print(f"{parsed.file} has no launches")
     return not_run or (1 if differing else 0)
+
+
+def _replay_under_schedules(parsed, reader, positions, changed):
+    """The first schedule that shows each kind of difference, and how many do. The exit status as _replay()'s."""
+    from cudasim.recording import replay  # other commands need no engine
+    from cudasim.reports import schedules
+
+    differing = 0
+    for position in positions:
+        record = reader.read(position)
+        shown: set[tuple[str, ...]] = set()
+        count = 0
+        for schedule in schedules.first(parsed.schedules, ""):
+            try:
+                result = replay.replay(
+                    record, {"workers": 1, **changed, **schedule.options}, parsed.trust, None
+                )
+            except (replay.NotTrusted, errors.RecordError, errors.CudaAPIError, ValueError) as error:
+                return _fail("replay", error)
+            if isinstance(result.exception, KeyboardInterrupt):
+                return 130
+            if not result.differences:
+                continue
+            count += 1
+            what = tuple(sorted(str(difference["what"]) for difference in result.differences))
+            if what not in shown:
+                shown.add(what)
+                lines = _verdict(record, result, schedule.options)
+                print("\n".join(lines), flush=True)
+        print(
+            f"{record.headline()}: {count} of {parsed.schedules} schedules differ from the record", flush=True
+        )
+        differing += bool(count)
+    return 1 if differing else 0
 
 
 def _changed_options(parsed: argparse.Namespace) -> dict[str, Any]:

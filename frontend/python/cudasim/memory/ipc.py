@@ -16,6 +16,7 @@ from cudasim import _native
 from cudasim.device.current import context_of, current_context
 from cudasim.device.device import Device
 from cudasim.device.driver_binding import CUipcMemHandle
+from cudasim.memory import leaks
 from cudasim.memory.device_array import DeviceNDArray
 from cudasim.memory.device_contents import register_ipc_handles
 from cudasim.memory.device_memory import device_to_device

@@ -54,7 +54,13 @@ def taken(address: int, call: str, size: int, remedy: str, by_program: bool = Fa
         if _count == 0:
             atexit.register(report)
         _count += 1
-        _live[address] = Allocation(_count, f"{size} byte{'s' * (size != 1)} of {call}()" if size else f"the memory of {call}()", remedy, place, names)
+        _live[address] = Allocation(
+            _count,
+            f"{size} byte{'s' * (size != 1)} of {call}()" if size else f"the memory of {call}()",
+            remedy,
+            place,
+            names,
+        )
 
 
 def given_back(address: int) -> None:

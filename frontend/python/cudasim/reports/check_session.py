@@ -41,7 +41,7 @@ class Found(NamedTuple):
     finding: Finding
     text: str
     schedules: tuple[str, ...]  #: of that launch, under which it was found: "forward", "reverse", "random-3"
-    launch: int  #: the number of the launch in the program, from 1
+    launch: int  #: the number of the launch in the program, from 1; 0: it is of no launch
 
 
 class Outcome(NamedTuple):
@@ -177,11 +177,8 @@ class CheckSession:
 
     def take_host(self, finding: Finding) -> None:
         """What the program itself has done outside of launches."""
-        selected, self._selected = self._selected, True
-        self._add(
-            [(finding, f"warning: {finding.kind}: {finding.message}\n  at {finding.place}\n")], self.own
-        )
-        self._selected = selected
+        text = f"warning: {finding.kind}: {finding.message}\n  at {finding.place}\n"
+        self.found.setdefault(key_of(finding), Found(finding, text, (), 0))
 
     def _add(self, findings: list[tuple[Finding, str]], schedule: str) -> None:
         if not self._selected:

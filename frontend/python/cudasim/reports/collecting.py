@@ -12,6 +12,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from cudasim import options
+from cudasim.memory import leaks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,8 +36,10 @@ def check(checks: str | Iterable[str] = "all") -> Iterator[list[Finding]]:
     lists = _thread.__dict__.setdefault("lists", [])
     with options.override(check=checks):
         lists.append(found)
+        before = leaks.taken_so_far()
         try:
             yield found
+            leaks.report(before)
         finally:
             lists.pop()
 

@@ -46,13 +46,13 @@ def named(name: str) -> Schedule:
         if not dash
         else (policy in _SEEDED and policy not in _UNSEEDED and seed.isdecimal())
     ):
-        chosen: dict[str, Any] = {"policy": policy}
+        chosen: dict[str, Any] = {"policy": policy, "workers": 1}
         if dash:
             chosen["seed"] = int(seed)
         if policy == "pct":
-            chosen["pct_depth"] = 1 + int(seed) % 3
+            chosen["pct_depth"] = (1, 3, 2)[int(seed) % 3]
         if policy == "preempt":
-            chosen["preemption"] = (0.125, 0.5, 0.03125)[int(seed) % 3]
+            chosen["preemption"] = (0.125, 0.5, 0.25)[int(seed) % 3]
         return Schedule(name, chosen)
     raise TokenError(
         f"{name!r} is no schedule; it is forward, reverse, lockstep, or random, preempt, pct or starve with a seed: pct-3"
@@ -67,7 +67,9 @@ def first(count: int, own: str = "forward") -> list[Schedule]:
     names = [name for name in ("reverse", "forward") if name != own][:1] + ["lockstep"]
     seed = 1
     while len(names) < count:
-        names += [f"{policy}-{seed}" for policy in ("random", "preempt", "pct", "starve")]
+        names += [f"{policy}-{seed}" for policy in ("preempt", "pct", "starve")]
+        if seed % 3 == 1:
+            names.append(f"random-{seed}")
         seed += 1
     return [named(name) for name in names[:count]]
 

@@ -1,0 +1,105 @@
+"""Memory that programs take from the driver and never give back, and calls of the driver that fail."""
+
+import pickle
+
+import cudasim
+import numpy as np
+import pytest
+from cudasim import cuda, errors, options
+from cudasim.cuda.cudadrv.driver import driver
+
+PROGRAM = """
+    import numpy as np
+    from numba import cuda
+    from numba.cuda.cudadrv.driver import CudaAPIError, driver
+
+    @cuda.jit
+    def fill(x):
+        x[cuda.threadIdx.x] = 1
+
+    lost = driver.cuMemAlloc(64)
+    kept = driver.cuMemAlloc(128)
+    x = cuda.to_device(np.zeros(4))
+    memory = cuda.current_context().memalloc(100)
+    fill[1, 4](x)
+    driver.cuMemFree(kept)
+    try:
+        driver.cuMemFree(12345)
+    except CudaAPIError:
+        pass
+"""
+
+
+def test_what_is_never_freed_is_told_where_it_was_taken():
+    with cudasim.check("leaks") as found:
+        kept = [driver.cuMemAlloc(64), driver.cuMemAllocManaged(32), driver.cuMemHostAlloc(16)]
+        freed = driver.cuMemAlloc(8)
+        driver.cuMemFree(freed)
+        array = cuda.device_array(4)
+        assert found == []
+    texts = [each.message for each in found]
+    assert texts == [
+        "64 bytes of cuMemAlloc() are never given back; cuMemFree() does",
+        "32 bytes of cuMemAllocManaged() are never given back; cuMemFree() does",
+        "16 bytes of cuMemHostAlloc() are never given back; cuMemFreeHost() does",
+    ]
+    assert {each.place.function for each in found} == {"test_what_is_never_freed_is_told_where_it_was_taken"}
+    del array
+    driver.cuMemFree(kept[0])
+    driver.cuMemFree(kept[1])
+    driver.cuMemFreeHost(kept[2])
+
+
+def test_nothing_is_told_without_the_check():
+    with cudasim.check("memory") as found:
+        pointer = driver.cuMemAlloc(64)
+        with pytest.raises(errors.CudaAPIError):
+            driver.cuMemFree(12345)
+    assert found == []
+    driver.cuMemFree(pointer)
+
+
+def test_failed_calls_are_told_also_when_they_are_caught():
+    with cudasim.check("leaks") as found, pytest.raises(errors.CudaAPIError):
+        driver.cuMemFree(12345)
+    (finding,) = found
+    assert finding.kind == "failed-call" and "cuMemFree" in finding.message
+    with (
+        options.override(check="leaks"),
+        pytest.warns(errors.FailedCallWarning),
+        pytest.raises(errors.CudaAPIError),
+    ):
+        driver.cuMemFree(12345)
+
+
+@pytest.mark.parametrize("close", [True, False])
+def test_ipc_handles(run, close):
+    """The handle is opened by another process."""
+    array = cuda.to_device(np.arange(4.0))
+    done = run(
+        run.write(
+            f"""
+            import pickle
+            import cudasim
+            handle = pickle.loads({pickle.dumps(array.get_ipc_handle())!r})
+            with cudasim.check("leaks") as found:
+                print(handle.open()[1])
+                {"handle.close()" if close else ""}
+            print([each.message for each in found])
+            """
+        ).name
+    )
+    lost = [] if close else ["32 bytes of IpcHandle.open() are never given back; close() does"]
+    assert done.stdout == f"1.0\n{lost}\n", done.stderr
+
+
+def test_a_program_is_told_at_its_end(run):
+    path = run.write(PROGRAM)
+    lost, failed = 10, 17
+    done = run("-m", "cudasim", "check", path.name)
+    assert done.returncode == 1
+    assert f"script.py:{lost}" in done.stderr and f"script.py:{failed}" in done.stderr
+    assert done.stderr.splitlines()[-1].endswith("2 findings (0 errors, 2 warnings, 0 notes)")
+    done = run(path.name, ENABLE_CUDASIM="1", CUDASIM_CHECK="leaks")
+    assert done.returncode == 0
+    assert done.stderr.count("MemoryLeakWarning") == done.stderr.count("FailedCallWarning") == 1
