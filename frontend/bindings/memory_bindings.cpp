@@ -116,6 +116,19 @@ void bind_copies(py::module_& module) {
         "How many elements of a range of device memory have a byte that nobody wrote, and the index of the "
         "first; "
         "holes: which bytes of an element do not count, empty: none.");
+    module.def(
+        "track_unused_memory",
+        [](const ContextPtr& current) { current->engine()->written_memory().track_unused(); },
+        "From now on unused_memory() knows of memory that is freed, too.");
+    module.def(
+        "unused_memory",
+        [](const ContextPtr& current) {
+            std::vector<std::pair<std::string, std::uint64_t>> all;
+            for (auto& each : current->engine()->written_memory().unused())
+                all.emplace_back(std::move(each.label), each.bytes);
+            return all;
+        },
+        "(label, bytes) of memory that nobody has written.");
     using Key = std::pair<int, std::uint64_t>;
     const auto in = [](const Key& stream, std::string place) {
         return driver::InStream{{stream.first, stream.second}, std::move(place)};

@@ -99,7 +99,8 @@ class PythonHost : public driver::StreamHost {
         const auto [policy, seed] = host_->attr("order")().cast<std::pair<std::string, std::uint64_t>>();
         streams::RunOptions options{.seed = seed, .poll = &poll};
         if (policy == "reverse") options.order = streams::StreamOrder::reverse;
-        if (policy != "forward" && policy != "reverse" && policy != "lockstep") options.order = streams::StreamOrder::random;
+        if (policy != "forward" && policy != "reverse" && policy != "lockstep")
+            options.order = streams::StreamOrder::random;
         return options;
     }
 

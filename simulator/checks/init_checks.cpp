@@ -95,7 +95,7 @@ class InitChecks {
         ValueUse use{};
     };
 
-    // Local arrays ------------------------------------------------------------------------------------------
+    // Local arrays -----------------------------------------------------------------------------------------
 
     void find_local_arrays() {
         std::vector<AllocaInst*> locals;
@@ -190,7 +190,7 @@ class InitChecks {
                 compilation_.by_value[argument->getArgNo() - jit::body_parameters]);
     }
 
-    // The window ----------------------------------------------------------------------------------------------
+    // The window -------------------------------------------------------------------------------------------
 
     Value* window_field(std::uint64_t offset, Type* type) {
         Value*& known = window_fields_[offset];
@@ -221,7 +221,7 @@ class InitChecks {
         return builder.CreateInBoundsGEP(builder.getInt8Ty(), shadow, offset);
     }
 
-    // Values that may be unwritten ----------------------------------------------------------------------------
+    // Values that may be unwritten -------------------------------------------------------------------------
 
     static Value* shuffled_value(const CallInst& call) { return call.getArgOperand(3); }
 
@@ -323,7 +323,7 @@ class InitChecks {
         return false;
     }
 
-    // Uses ----------------------------------------------------------------------------------------------------
+    // Uses -------------------------------------------------------------------------------------------------
 
     static std::optional<ValueUse> use_of(const Use& operand) {
         const auto& user = *cast<Instruction>(operand.getUser());
@@ -447,7 +447,7 @@ class InitChecks {
                                  FunctionType::get(Type::getVoidTy(context), types, false));
     }
 
-    // What is written -----------------------------------------------------------------------------------------
+    // What is written --------------------------------------------------------------------------------------
 
     void write_states(Instruction& instruction) {
         if (is_internal(instruction)) return;

@@ -84,15 +84,39 @@ void InitObserver::look() {
     launches_known_ = launches_unchecked_;
 }
 
-void InitObserver::allocated(std::uint64_t address, std::uint64_t bytes, std::string_view) {
+void InitObserver::allocated(std::uint64_t address, std::uint64_t bytes, std::string_view label) {
     const std::lock_guard lock(mutex_);
-    allocations_[address] = {.bytes = bytes, .launches = launches_unchecked_};
+    allocations_[address] = {.bytes = bytes, .label = std::string(label), .launches = launches_unchecked_};
     if (shadow_) shadow_->set_unwritten(address, bytes);
 }
 
 void InitObserver::freed(std::uint64_t address) {
     const std::lock_guard lock(mutex_);
-    allocations_.erase(address);
+    const auto known = allocations_.find(address);
+    if (known == allocations_.end()) return;
+    if (tracks_unused_ && is_unused(address, known->second))
+        unused_.push_back({known->second.label, known->second.bytes});
+    allocations_.erase(known);
+}
+
+void InitObserver::track_unused() {
+    const std::lock_guard lock(mutex_);
+    look();
+    tracks_unused_ = true;
+}
+
+bool InitObserver::is_unused(std::uint64_t address, const Allocation& allocation) const {
+    return !allocation.written && allocation.launches == launches_unchecked_ &&
+           !shadow_->any_written(address, allocation.bytes);
+}
+
+std::vector<InitObserver::Unused> InitObserver::unused() {
+    const std::lock_guard lock(mutex_);
+    look();
+    std::vector<Unused> all = unused_;
+    for (const auto& [address, allocation] : allocations_)
+        if (is_unused(address, allocation)) all.push_back({allocation.label, allocation.bytes});
+    return all;
 }
 
 void InitObserver::copies(const execution::ObservedCopy& copy) {

@@ -15,6 +15,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "simulator/checks/init_hooks.h"
@@ -41,6 +43,16 @@ class InitObserver final : public execution::LaunchObserver {
     /// @param holes which bytes of an element do not count, because nobody writes them; empty: none
     [[nodiscard]] Unwritten unwritten(std::uint64_t address, std::uint64_t bytes, std::uint64_t element_bytes,
                                       const std::vector<bool>& holes);
+
+    /// Memory that nobody has written since it was allocated.
+    struct Unused {
+        std::string label;  ///< as the allocation has it
+        std::uint64_t bytes = 0;
+    };
+    /// From now on unused memory is noted when it is freed.
+    void track_unused();
+    /// What was noted, and what there is now.
+    [[nodiscard]] std::vector<Unused> unused();
 
     void launch_begins(const execution::LaunchBegin& launch) override;
     void adds_findings(execution::ObserverFindings& findings) override;
@@ -71,17 +83,21 @@ class InitObserver final : public execution::LaunchObserver {
     };
     struct Allocation {
         std::uint64_t bytes = 0;
+        std::string label = {};
         bool written = false;        ///< before the shadow was there
         std::uint64_t launches = 0;  ///< unchecked launches before it
     };
 
     /// Makes the shadow, and brings it up to date. With the lock.
     void look();
+    [[nodiscard]] bool is_unused(std::uint64_t address, const Allocation& allocation) const;
     [[nodiscard]] Allocation* allocation_at(std::uint64_t address);
 
     const std::uint64_t memory_base_;
     std::mutex mutex_;
     std::map<std::uint64_t, Allocation> allocations_;  ///< by address
+    bool tracks_unused_ = false;
+    std::vector<Unused> unused_;  ///< freed
     std::uint64_t launches_unchecked_ = 0, launches_known_ = 0;
     std::unique_ptr<InitShadow> shadow_;
     State state_;

@@ -86,4 +86,11 @@ std::optional<std::uint64_t> InitShadow::first_unwritten(std::uint64_t address, 
     return std::nullopt;
 }
 
+bool InitShadow::any_written(std::uint64_t address, std::uint64_t bytes) const {
+    const Range range = inside(address, bytes);
+    if (range.bytes == 0) return true;
+    return std::any_of(states(range.address), states(range.address) + range.bytes,
+                       [](std::byte each) { return each != std::byte{0}; });
+}
+
 }  // namespace cudasim::checks

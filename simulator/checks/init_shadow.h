@@ -48,6 +48,9 @@ class InitShadow {
     [[nodiscard]] std::optional<std::uint64_t> first_unwritten(std::uint64_t address,
                                                                std::uint64_t bytes) const;
 
+    /// Whether a bit of the range was written.
+    [[nodiscard]] bool any_written(std::uint64_t address, std::uint64_t bytes) const;
+
     /// Where the states of a range are that lies in the window.
     [[nodiscard]] std::byte* states(std::uint64_t address) const {
         return window_.shadow + (address - window_.low);

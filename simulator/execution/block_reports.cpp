@@ -144,16 +144,31 @@ Finding BlockRun::finding_of_waiters(FindingKind kind) const {
 void BlockRun::report_missing_lanes() {
     const WaitingLane lowest =
         coroutines_.active() ? coroutines_.first_waiting_lane() : warps_.first_waiting();
-    char mask[16];
-    std::snprintf(mask, sizeof mask, "0x%08x", lowest.mask);
+    const auto text = [](std::uint32_t mask) {
+        char digits[16];
+        std::snprintf(digits, sizeof digits, "0x%08x", mask);
+        return std::string(digits);
+    };
     Finding finding = finding_at(FindingKind::missing_lane, lowest.thread, lowest.site);
     finding.waiting = places();
     finding.threads = finding.count = lanes_waiting();
     const std::uint32_t missing = lowest.missing;
-    finding.message = std::string("a warp operation with mask ") + mask + " waits for lane" +
-                      (std::has_single_bit(missing) ? " " : "s ") + lane_list(missing) +
-                      ", which never come" + (std::has_single_bit(missing) ? "s: " : ": ") +
-                      describe_groups(finding.waiting);
+    finding.message = "a warp operation with mask " + text(lowest.mask) + " waits for lane" +
+                      (std::has_single_bit(missing) ? " " : "s ") + lane_list(missing);
+    for (std::uint32_t lane = 0; lane < jit::warp_size; ++lane) {
+        if ((missing >> lane & 1) == 0) continue;
+        const std::uint32_t thread = lowest.thread / jit::warp_size * jit::warp_size + lane;
+        const std::uint32_t other =
+            coroutines_.active() ? coroutines_.mask_of(thread) : warps_.mask_of(thread);
+        if (other == 0 || other == lowest.mask) continue;
+        finding.kind = FindingKind::lane_in_two_masks;
+        finding.message += ", and lane " + std::to_string(lane) + " waits in one with mask " + text(other) +
+                           ": a lane can be in one at a time: " + describe_groups(finding.waiting);
+        report_end(std::move(finding));
+        return;
+    }
+    finding.message += std::string(", which never come") + (std::has_single_bit(missing) ? "s: " : ": ") +
+                       describe_groups(finding.waiting);
     report_end(std::move(finding));
 }
 

@@ -170,6 +170,12 @@ bool CoroutineThreads::complete_warp(std::uint32_t warp) {
     return any;
 }
 
+std::uint32_t CoroutineThreads::mask_of(std::uint32_t thread) const {
+    if (thread >= states_.size()) return 0;
+    const Lanes lanes = lanes_of(thread / warp_size * warp_size);
+    return (lanes.waiting >> thread % warp_size & 1) != 0 ? operations_[thread].mask : 0;
+}
+
 WaitingLane CoroutineThreads::first_waiting_lane() const {
     std::uint32_t first = 0;
     Lanes lanes = lanes_of(first);

@@ -59,6 +59,8 @@ class CoroutineThreads {
     void release_all();
     /// The lowest lane that waits in a warp operation; there is one.
     [[nodiscard]] WaitingLane first_waiting_lane() const;
+    /// The mask of the warp operation that the thread waits in; 0: it waits in none.
+    [[nodiscard]] std::uint32_t mask_of(std::uint32_t thread) const;
 
     /// What the threads that are not over do once every thread has had its turn.
     struct Phase {

@@ -71,8 +71,8 @@ struct MemoryInfo {
 class StopHandler;
 
 /// The order in which threads and blocks get their turn (E6). random: another one in every block and after
-/// every barrier, all of them from LaunchOptions::seed. Under those behind it threads take turns between their
-/// accesses to memory, too (interleaving.h); lockstep has the order forward, the others a random one.
+/// every barrier, all of them from LaunchOptions::seed. Under those behind it threads take turns between
+/// their accesses to memory, too (interleaving.h); lockstep has the order forward, the others a random one.
 enum class Policy { forward, reverse, random, lockstep, preempt, pct, starve };
 /// automatic: coroutines where the kernel allows it, else a runner passes over threads until one waits;
 /// fiber: every thread on a fiber of its own (E1).

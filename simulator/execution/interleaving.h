@@ -9,7 +9,8 @@
 //   pct        threads run in a random order to their next wait, but for depth - 1 accesses in each block:
 //              the thread that comes to one is behind all others from there (Burckhardt et al., "A Randomized
 //              Scheduler with Probabilistic Guarantees of Finding Bugs", 2010)
-//   starve     one thread of each block, or all of one block, stops at some access until nobody else can go on
+//   starve     one thread of each block, or all of one block, stops at some access until nobody else can go
+//              on
 //
 // All that is random comes from the seed and the block.
 //

@@ -34,6 +34,12 @@ std::uint32_t WarpOperations::companions(const Warp& warp, const Runner& runner)
     });
 }
 
+std::uint32_t WarpOperations::mask_of(std::uint32_t thread) const {
+    for (const Runner* runner : waiting())
+        if (runner->thread == thread) return runner->warp.mask;
+    return 0;
+}
+
 WaitingLane WarpOperations::first_waiting() const {
     const Runner& runner = *waiting().front();
     const Warp& warp = warps_[runner.thread / jit::warp_size];

@@ -72,6 +72,8 @@ class WarpOperations {
     [[nodiscard]] std::vector<Runner*> waiting() const;
     /// The lowest; there is one.
     [[nodiscard]] WaitingLane first_waiting() const;
+    /// The mask of the warp operation that the thread waits in; 0: it waits in none.
+    [[nodiscard]] std::uint32_t mask_of(std::uint32_t thread) const;
     /// Whether the runner waits or is free.
     [[nodiscard]] bool holds(const Runner* runner) const;
     /// Forgets the lanes that wait or are free and puts them into the list.

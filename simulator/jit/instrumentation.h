@@ -63,8 +63,8 @@ class Instrumentation {
     /// one meets memory that is nobody's.
     [[nodiscard]] virtual bool needs_redzones() const { return false; }
 
-    /// Whether local variables are filled with poison where their scopes begin (llvm.lifetime.start), not only
-    /// where their function does.
+    /// Whether local variables are filled with poison where their scopes begin (llvm.lifetime.start), and not
+    /// only where their function does.
     [[nodiscard]] virtual bool needs_scopes() const { return false; }
 
     /// What the inserted code calls besides the hooks of the engine (hooks.def). The same at every call.

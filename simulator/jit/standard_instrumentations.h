@@ -13,11 +13,12 @@ namespace cudasim::jit {
 /// need them. Calls of hooks `access_check`, `local_begin` and `local_end`.
 [[nodiscard]] const Instrumentation& memory_checks();
 
-/// Threads take turns in front of accesses that others can see: calls of hook `turn`. Not among the standard ones;
-/// in front of all checks of accesses.
+/// Threads take turns in front of accesses that others can see: calls of hook `turn`. Not among the standard
+/// ones; in front of all checks of accesses.
 [[nodiscard]] const Instrumentation& access_turns();
 
-/// The first two, in the order in which they have to run: the fuel of the polls is not an access of the kernel.
+/// The first two, in the order in which they have to run: the fuel of the polls is not an access of the
+/// kernel.
 [[nodiscard]] inline InstrumentationList standard_instrumentations() {
     return {&safepoint_polls(), &memory_checks()};
 }

@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from cudasim import check_reports, options, script_runner, suppressions
-from cudasim.memory import leaks
+from cudasim.memory import leaks, unwritten
 from cudasim.reports import check_session, schedules
 from cudasim.reports.check_session import CheckSession
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cudasim.reports.check_session import Found
 
 #: compute-sanitizer's tools, and the checks that they are here.
-TOOLS = {"memcheck": "memory,sync", "racecheck": "races", "synccheck": "sync"}
+TOOLS = {"memcheck": "memory,leaks,sync", "racecheck": "races", "initcheck": "init", "synccheck": "sync"}
 
 #: Options that take a value, as the arguments before the script are told from the script's.
 VALUED = (
@@ -89,6 +89,9 @@ def add_to(commands: Any) -> None:
         help="repeat the one launch that a report names, under its schedule, and nothing else",
     )
     parser.add_argument(
+        "--track-unused-memory", action="store_true", help="also tell device memory that nobody ever writes"
+    )
+    parser.add_argument(
         "--repeats", type=_count, default=10, metavar="N",
         help="launches of each kernel and configuration that are repeated (10)",
     )  # fmt: skip
@@ -134,8 +137,12 @@ def _run(parsed):
     )
     check_session.session = session
     try:
+        if parsed.track_unused_memory:
+            unwritten.track_unused()
         status = script_runner.run(script)
         leaks.report()
+        if parsed.track_unused_memory:
+            unwritten.report_unused()
     finally:
         check_session.session = None
     sys.stdout.flush()

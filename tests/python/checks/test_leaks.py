@@ -103,3 +103,26 @@ def test_a_program_is_told_at_its_end(run):
     done = run(path.name, ENABLE_CUDASIM="1", CUDASIM_CHECK="leaks")
     assert done.returncode == 0
     assert done.stderr.count("MemoryLeakWarning") == done.stderr.count("FailedCallWarning") == 1
+
+
+def test_memory_that_nobody_writes_is_told_on_request(run):
+    path = run.write(
+        """
+        import numpy as np
+        from numba import cuda
+
+        @cuda.jit
+        def fill(x):
+            x[cuda.threadIdx.x] = 1
+
+        used, unused = cuda.device_array(4), cuda.device_array(100)
+        gone = cuda.device_array(50)
+        del gone
+        fill[1, 4](used)
+        """
+    )
+    done = run("-m", "cudasim", "check", path.name)
+    assert done.returncode == 0, done.stderr
+    done = run("-m", "cudasim", "check", "--track-unused-memory", path.name)
+    assert done.returncode == 1
+    assert "800 bytes are allocated and never written: device array made at script.py:9" in done.stderr

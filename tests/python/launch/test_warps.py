@@ -231,9 +231,11 @@ def test_different_operations_and_masks_do_not_meet():
         else:
             cuda.syncwarp(0xFFFFFFFF)
 
-    for kernel in (kinds, masks):
-        with pytest.raises(errors.KernelError, match="never come"):
-            run(kernel)
+    with pytest.raises(errors.KernelError, match="never come"):
+        run(kinds)
+    with pytest.raises(errors.KernelError, match="lane 16 waits in one with mask 0xffffffff") as raised:
+        run(masks)
+    assert [finding.kind for finding in raised.value.findings] == ["lane-in-two-masks"]
 
 
 def test_a_mask_without_the_lane_itself_is_refused():

@@ -307,9 +307,8 @@ TEST(ObserverList, refuses_a_second_observer_that_sets_the_check_state_and_one_t
         observers.add(second_setter);
         ADD_FAILURE() << "it was taken";
     } catch (const std::invalid_argument& error) {
-        EXPECT_STREQ(
-            error.what(),
-            "two observers of a launch set the same one of ObservedBlock::check_states");
+        EXPECT_STREQ(error.what(),
+                     "two observers of a launch set the same one of ObservedBlock::check_states");
     }
     EXPECT_THROW(observers.add(looks), std::invalid_argument);
     observers.remove(second_setter);  // it is not in the list

@@ -7,14 +7,19 @@ memory when nobody refers to them any more.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import sys
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cudasim import _cuda_errors, options
+from cudasim.reports import collecting, host_findings
 from cudasim.reports.tracebacks import is_package_code
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+
     from cudasim.findings import SourceLocation
 
 
@@ -47,9 +52,7 @@ def taken(address: int, call: str, size: int, remedy: str, by_program: bool = Fa
     global _count
     if not is_on() or not (by_program or _called_by_program()):
         return
-    from cudasim.reports.host_findings import users_place  # calls come before a module of reports is needed
-
-    place, names = users_place()
+    place, names = host_findings.users_place()
     with _lock:
         if _count == 0:
             atexit.register(report)
@@ -80,8 +83,6 @@ def report(since: int = 0) -> None:
 
     :param since: what taken_so_far() said
     """
-    from cudasim.reports import host_findings
-
     with _lock:
         lost = {address: each for address, each in _live.items() if each.number > since}
         for address in lost:
@@ -96,24 +97,22 @@ def failed(error: Any) -> None:
     """A call of the driver has failed; whether the program catches the error does not matter."""
     if getattr(_expected, "depth", 0) or not is_on():
         return
-    from cudasim.reports import host_findings
-
     host_findings.report("failed-call", f"a call of the CUDA driver failed: {error}")
 
 
-class expected_failures:  # noqa: N801 - as contextlib's
+@contextlib.contextmanager
+def expected_failures() -> Iterator[None]:
     """Within it calls of the driver may fail without being reported: whoever makes them takes that for an answer."""
-
-    def __enter__(self) -> None:
-        _expected.depth = getattr(_expected, "depth", 0) + 1
-
-    def __exit__(self, *error: object) -> None:
+    _expected.depth = getattr(_expected, "depth", 0) + 1
+    try:
+        yield
+    finally:
         _expected.depth -= 1
 
 
 def _called_by_program():
     """Whether the function of this package that called here was called by the program itself."""
-    frame = sys._getframe(2)
+    frame: FrameType | None = sys._getframe(2)
     own = (__name__, "cudasim.memory.memory_calls", "cudasim.driver.driver_object")
     while frame is not None and frame.f_globals.get("__name__") in own:
         frame = frame.f_back
@@ -121,3 +120,4 @@ def _called_by_program():
 
 
 _cuda_errors.on_failure = failed
+collecting.at_the_end(taken_so_far, report)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cudasim import _native, options
+from cudasim.device.current import current_device
+from cudasim.reports import host_findings
 
 if TYPE_CHECKING:
     from typing import Any
@@ -28,14 +30,27 @@ def check_copy(context: Any, address: int, size: int, dtype: Any = np.uint8, nam
     )
     if not elements:
         return
-    from cudasim.reports import host_findings  # the first copies come before a module of reports is needed
-
     what, are = ("element", "is") if elements == 1 else ("elements", "are")
     host_findings.report(
         "uninitialised-copy",
         f"{elements} {what} of {size // dtype.itemsize} {are} copied to the host that nobody wrote, the first has the index "
         f"{first}: what the copy has there is not defined",
     )
+
+
+def track_unused() -> None:
+    """From now on report_unused() knows of memory that the program frees, too."""
+    _native.track_unused_memory(current_device().with_engine())
+
+
+def report_unused() -> None:
+    """A finding for each allocation of the current device that nobody has written, where launches look for such memory."""
+    if "init" not in options.get("check"):
+        return
+    for label, size in _native.unused_memory(current_device().with_engine()):
+        host_findings.report(
+            "unused-allocation", f"{size} bytes are allocated and never written: {label or 'device memory'}"
+        )
 
 
 def _holes(dtype):

@@ -108,7 +108,7 @@ class CheckSession:
         self._selected = self.selects(name, number)
         schedules = self.schedules
         if self.only is not None:
-            schedules = self._only_if_meant(identity)
+            schedules = self._only_if_meant(self.only, identity)
         repeats = self._repeats.get(identity, 0)
         results: list[tuple[str, Results]] = []
         try:
@@ -130,15 +130,15 @@ class CheckSession:
                 kept.close()
         return value
 
-    def _only_if_meant(self, identity):
-        if self.only.launch != self.launches:
+    def _only_if_meant(self, only, identity):
+        if only.launch != self.launches:
             return []
-        if fingerprint(identity) != self.only.fingerprint:
+        if fingerprint(identity) != only.fingerprint:
             self.wrong_token = (
                 f"launch {self.launches} of this program is another one, of {identity.split()[0]}"
             )
             return []
-        return [self.only.schedule]
+        return [only.schedule]
 
     def _compare(self, name, plan, parameters, results):
         differences = []

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cudasim import options
-from cudasim.memory import leaks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from cudasim.findings import Finding
 
 _thread = threading.local()
+_at_the_end: list[tuple[Callable[[], Any], Callable[[Any], None]]] = []
 
 
 @contextlib.contextmanager
@@ -36,12 +36,18 @@ def check(checks: str | Iterable[str] = "all") -> Iterator[list[Finding]]:
     lists = _thread.__dict__.setdefault("lists", [])
     with options.override(check=checks):
         lists.append(found)
-        before = leaks.taken_so_far()
+        marks = [(mark(), report) for mark, report in _at_the_end]
         try:
             yield found
-            leaks.report(before)
+            for mark, report in marks:
+                report(mark)
         finally:
             lists.pop()
+
+
+def at_the_end(mark: Callable[[], Any], report: Callable[[Any], None]) -> None:
+    """For what is only known at the end of a block: report() gets what mark() said at its beginning."""
+    _at_the_end.append((mark, report))
 
 
 def collects() -> bool:

@@ -79,5 +79,5 @@ def report(
     finding = host_finding(kind, message, place, count)
     if collecting.collects():
         collecting.collect([finding])
-    else:
+    elif session is not None:
         session.take_host(finding)
