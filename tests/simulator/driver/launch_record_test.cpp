@@ -316,7 +316,8 @@ TEST(LaunchOptionsByName, wrong_values_say_what_is_accepted) {
         return "accepted";
     };
     EXPECT_EQ(message("policy", std::string("up")),
-              "the launch option policy is one of forward, reverse, random, not 'up'");
+              "the launch option policy is one of forward, reverse, random, lockstep, preempt, pct, starve, "
+              "not 'up'");
     EXPECT_EQ(message("workers", std::uint64_t{1} << 33),
               "the launch option workers is an integer from 0 to 4294967295");
     EXPECT_EQ(message("strict", 1.0), "the launch option strict is a bool");

@@ -65,8 +65,11 @@ TEST(Options, switches_take_the_usual_words) {
 
 TEST(Options, what_is_not_valid_is_refused_with_place_text_and_what_is_accepted) {
     EXPECT_EQ(refusal("policy", "backwards"),
-              "here: 'backwards' is not valid; policy takes forward, reverse, random");
-    EXPECT_EQ(refusal("policy", ""), "here: '' is not valid; policy takes forward, reverse, random");
+              "here: 'backwards' is not valid; policy takes forward, reverse, random, "
+              "lockstep, preempt, pct, starve");
+    EXPECT_EQ(refusal("policy", ""),
+              "here: '' is not valid; policy takes forward, reverse, random, "
+              "lockstep, preempt, pct, starve");
     EXPECT_NE(refusal("policy", std::string(500, 'x')).find("... (500 bytes)"), std::string::npos);
     EXPECT_NE(refusal("cache_dir", std::string_view("a\0b", 3)), "");
     EXPECT_NE(refusal("polcy", "forward").find("there is no option 'polcy'. Options are: mode, "),

@@ -16,6 +16,8 @@ _DEFAULTS = {
     "wrap": "allow",
     "check": "memory,sync",
     "race_model": "idiom",
+    "preemption": 0.125,
+    "pct_depth": 3,
     "optimisation": 2,
 }
 
