@@ -58,6 +58,13 @@ void InitObserver::shared_with_others(std::uint64_t address) {
     }
 }
 
+/// Whether it may have been written by a launch that nobody has taken account of.
+bool InitObserver::is_stale(std::uint64_t address) {
+    const Allocation* allocation = allocation_at(address);
+    return allocation != nullptr && allocation->launches < launches_unchecked_ &&
+           launches_known_ < launches_unchecked_;
+}
+
 InitObserver::Allocation* InitObserver::allocation_at(std::uint64_t address) {
     auto behind = allocations_.upper_bound(address);
     if (behind == allocations_.begin()) return nullptr;
@@ -124,8 +131,7 @@ void InitObserver::copies(const execution::ObservedCopy& copy) {
     if (copy.kind == CopyKind::from_device) return;
     const std::lock_guard lock(mutex_);
     if (shadow_) {
-        look();
-        if (copy.kind == CopyKind::within_device)
+        if (copy.kind == CopyKind::within_device && !is_stale(copy.source))
             shadow_->copy(copy.target, copy.source, copy.bytes);
         else
             shadow_->set_written(copy.target, copy.bytes);

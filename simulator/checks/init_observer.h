@@ -91,6 +91,7 @@ class InitObserver final : public execution::LaunchObserver {
     /// Makes the shadow, and brings it up to date. With the lock.
     void look();
     [[nodiscard]] bool is_unused(std::uint64_t address, const Allocation& allocation) const;
+    [[nodiscard]] bool is_stale(std::uint64_t address);
     [[nodiscard]] Allocation* allocation_at(std::uint64_t address);
 
     const std::uint64_t memory_base_;

@@ -132,6 +132,21 @@ def test_launches_without_the_check_may_write():
     assert len(found) == 1
 
 
+def test_copies_of_what_launches_without_the_check_wrote():
+    kernel, grid, block, _ = init_kernels.CASES["an_operand"]
+    fill = init_kernels.CASES["a_copy"][0]
+    zeros, out = cuda.to_device(np.zeros(64, np.int32)), cuda.device_array(64, np.int32)
+    with cudasim.check("init") as found:
+        a = cuda.device_array(64, np.int32)
+        kernel[grid, block](zeros, out)
+    fill[2, 32](zeros, a)
+    b = cuda.device_array(64, np.int32)
+    b.copy_to_device(a)
+    with cudasim.check("init") as found:
+        kernel[grid, block](b, out)
+    assert found == []
+
+
 def test_memory_from_before_the_check_is_known():
     kernel, grid, block, _ = init_kernels.CASES["an_operand"]
     fresh, filled = cuda.device_array(64, np.int32), cuda.to_device(np.zeros(64, np.int32))

@@ -11,6 +11,8 @@ OTHER = {
     "policy": "random",
     "seed": 2**64 - 1,
     "carrier": "fiber",
+    "preemption": 0.5,
+    "pct_depth": 5,
     "workers": 7,
     "time_limit": 50.0,
     "strict": True,

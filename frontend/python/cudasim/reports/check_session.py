@@ -115,7 +115,7 @@ class CheckSession:
             if self._selected and (repeats < self.most_repeats or self.only is not None):
                 self._repeats[identity] = repeats + 1
                 for schedule in schedules:
-                    kept = Results(plan)
+                    kept = Results(plan, len(schedules))
                     results.append((schedule.name, kept))
                     if not self._repeat(plan, schedule, launch, kept) or not kept.is_comparable:
                         results.pop()[1].close()

@@ -12,8 +12,8 @@ import numpy as np
 if TYPE_CHECKING:
     from typing import Any
 
-#: Device memory of more bytes is not compared.
-MOST_BYTES = 256 << 20
+#: Device memory of more bytes is not compared, nor are more kept for all schedules of a launch.
+MOST_BYTES, MOST_BYTES_OF_ALL = 256 << 20, 1 << 30
 
 
 class Difference(NamedTuple):
@@ -28,12 +28,13 @@ class Results:
     """Room for the contents of a device's memory, which a child process fills and its parent compares.
 
     :param plan: a _native.LaunchPlan or HostPlan
+    :param schedules: under how many the launch is repeated
     """
 
-    def __init__(self, plan: Any) -> None:
+    def __init__(self, plan: Any, schedules: int = 1) -> None:
         self._layout = plan.live_memory()
         self._size = sum(size for _, size, _ in self._layout)
-        self.is_comparable = 0 < self._size <= MOST_BYTES
+        self.is_comparable = 0 < self._size <= min(MOST_BYTES, MOST_BYTES_OF_ALL // schedules)
         self._file = os.memfd_create("cudasim results") if self.is_comparable else -1
 
     def fill(self) -> None:
