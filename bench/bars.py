@@ -61,9 +61,16 @@ def _debug_launch(kernel, title, limit):
     return Bar(f"debug_launch_{kernel}", f"{title} under the debugger, one core", "", limit, unit="x")
 
 
-def _with_races(kernel, title, limit):
-    """A launch that is checked for races, beside the same launch with the default checks."""
-    return Bar(f"races_{kernel}", f"{title}, checked for races, one core", "", limit, unit="x")
+def _with_checks(kernel, title, races, everything):
+    """A launch with checks on request, beside the same launch with the default checks.
+
+    :param races, everything: the bars of the checks races and all; that of init alone is the same for all
+    """
+    bars = {"races": races, "init": 2.5, "all": everything}
+    return (
+        Bar(f"{check}_{kernel}", f"{title}, check={check}, one core", "", limit, unit="x")
+        for check, limit in bars.items()
+    )
 
 
 def _python_mode(name, title):
@@ -138,11 +145,11 @@ BARS = (
     Bar("reverse_step", "reverse-step after 10**9 statements of a million threads", "", 250e-3),
     Bar("reverse_step_spin", "reverse-step after 10**9 statements of one thread", "", 250e-3),
     Bar("reverse_continue", "reverse-continue, beside the way forward", "", 2.0, "x"),
-    _with_races("matmul", "tiled matmul 512", 4),
-    _with_races("add", "vector add of 1 million", 6),
-    _with_races("stencil", "5-point stencil 1024 x 1024", 6),
-    _with_races("reduction", "256-thread tree reduction in 1 million threads", 3),
-    _with_races("histogram", "histogram of 1 million, global atomics", 3),
+    *_with_checks("matmul", "tiled matmul 512", 4, 5.5),
+    *_with_checks("add", "vector add of 1 million", 6, 8),
+    *_with_checks("stencil", "5-point stencil 1024 x 1024", 6, 8),
+    *_with_checks("reduction", "256-thread tree reduction in 1 million threads", 3, 4),
+    *_with_checks("histogram", "histogram of 1 million, global atomics", 3, 4),
     Bar("first_launch", "first launch of a 20-line kernel, cold", "", 80e-3),
     Bar("first_launch_cached", "first launch of a 20-line kernel, from the cache", "", 10e-3),
     Bar("compile_examples", "compiling a kernel of the examples, cold, the slowest", "", 80e-3),

@@ -63,6 +63,7 @@ def _ratio(name, check):
 
 #: What is measured of the checks.
 OWN = {
-    f"races_{name}": lambda name=name: _ratio(name, "races")
+    f"{check}_{name}": lambda check=check, name=name: _ratio(name, check)
+    for check in ("races", "init", "all")
     for name in ("matmul", "add", "stencil", "reduction", "histogram")
 }
