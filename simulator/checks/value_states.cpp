@@ -59,6 +59,28 @@ Value* to_width(IRBuilderBase& builder, Value* state, Type* type) {
     return state->getType() == type ? state : builder.CreateZExtOrTrunc(state, type);
 }
 
+/// @param type an array or a struct
+unsigned element_count(const Type& type) {
+    return type.isArrayTy() ? static_cast<unsigned>(type.getArrayNumElements()) : type.getStructNumElements();
+}
+
+/// visit(index, type of the element, place of its states) for each element.
+/// @param states where those of the whole are
+template <typename Visit>
+void for_each_element(IRBuilderBase& builder, Type& type, Value& states, Visit visit) {
+    const DataLayout& layout = builder.GetInsertBlock()->getDataLayout();
+    auto* record = dyn_cast<StructType>(&type);
+    for (unsigned i = 0; i < element_count(type); ++i) {
+        Type* element = record ? record->getElementType(i) : type.getArrayElementType();
+        const std::uint64_t offset = record
+                                         ? layout.getStructLayout(record)->getElementOffset(i).getFixedValue()
+                                         : i * layout.getTypeAllocSize(element).getFixedValue();
+        visit(
+            i, *element,
+            offset == 0 ? states : *builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), &states, offset));
+    }
+}
+
 }  // namespace
 
 Type* state_type(Type& type, const DataLayout& layout) {
@@ -102,9 +124,7 @@ Value* any_unwritten(IRBuilderBase& builder, Value& state) {
     Type* type = state.getType();
     if (type->isAggregateType()) {
         Value* any = builder.getFalse();
-        const unsigned count = type->isArrayTy() ? static_cast<unsigned>(type->getArrayNumElements())
-                                                 : type->getStructNumElements();
-        for (unsigned i = 0; i < count; ++i)
+        for (unsigned i = 0; i < element_count(*type); ++i)
             any = builder.CreateOr(any, any_unwritten(builder, *builder.CreateExtractValue(&state, i)));
         return any;
     }
@@ -130,23 +150,11 @@ Type* stored_type(Type& state) {
 Value* load_state(IRBuilderBase& builder, Type& type, Value& states) {
     const DataLayout& layout = builder.GetInsertBlock()->getDataLayout();
     Type* result = state_type(type, layout);
-    const auto part = [&](Type& part_type, std::uint64_t offset) {
-        Value* at =
-            offset == 0 ? &states : builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), &states, offset);
-        return load_state(builder, part_type, *at);
-    };
     if (type.isAggregateType()) {
         Value* all = Constant::getNullValue(result);
-        auto* record = dyn_cast<StructType>(&type);
-        const unsigned count =
-            record ? record->getNumElements() : static_cast<unsigned>(type.getArrayNumElements());
-        for (unsigned i = 0; i < count; ++i) {
-            Type* element = record ? record->getElementType(i) : type.getArrayElementType();
-            const std::uint64_t offset =
-                record ? layout.getStructLayout(record)->getElementOffset(i).getFixedValue()
-                       : i * layout.getTypeAllocSize(element).getFixedValue();
-            all = builder.CreateInsertValue(all, part(*element, offset), i);
-        }
+        for_each_element(builder, type, states, [&](unsigned index, Type& element, Value& at) {
+            all = builder.CreateInsertValue(all, load_state(builder, element, at), index);
+        });
         return all;
     }
     Type* stored = stored_type(*result);
@@ -159,19 +167,9 @@ Value* load_state(IRBuilderBase& builder, Type& type, Value& states) {
 void store_state(IRBuilderBase& builder, Type& type, Value* state, Value& states) {
     const DataLayout& layout = builder.GetInsertBlock()->getDataLayout();
     if (type.isAggregateType()) {
-        auto* record = dyn_cast<StructType>(&type);
-        const unsigned count =
-            record ? record->getNumElements() : static_cast<unsigned>(type.getArrayNumElements());
-        for (unsigned i = 0; i < count; ++i) {
-            Type* element = record ? record->getElementType(i) : type.getArrayElementType();
-            const std::uint64_t offset =
-                record ? layout.getStructLayout(record)->getElementOffset(i).getFixedValue()
-                       : i * layout.getTypeAllocSize(element).getFixedValue();
-            Value* at = offset == 0
-                            ? &states
-                            : builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), &states, offset);
-            store_state(builder, *element, state ? builder.CreateExtractValue(state, i) : nullptr, *at);
-        }
+        for_each_element(builder, type, states, [&](unsigned index, Type& element, Value& at) {
+            store_state(builder, element, state ? builder.CreateExtractValue(state, index) : nullptr, at);
+        });
         return;
     }
     Type* own = state_type(type, layout);

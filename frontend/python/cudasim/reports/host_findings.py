@@ -5,13 +5,11 @@ Such findings are warnings at a line of the host's program. `cudasim.check()` ha
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from cudasim.findings import Finding, SourceLocation
 from cudasim.reports import collecting
-from cudasim.reports.tracebacks import is_package_code
-from cudasim.reports.user_warnings import warn_at
+from cudasim.reports.user_warnings import users_frame, warn_at
 
 if TYPE_CHECKING:
     from typing import Any
@@ -19,9 +17,7 @@ if TYPE_CHECKING:
 
 def users_place() -> tuple[SourceLocation, dict[str, Any]]:
     """The innermost line of the calling thread that is not cudasim's own, and the globals of its module."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and is_package_code(frame.f_code):
-        frame = frame.f_back
+    frame = users_frame()
     place = SourceLocation(frame.f_code.co_filename, frame.f_code.co_name, frame.f_lineno or 0, 0)
     return place, frame.f_globals
 
@@ -30,7 +26,6 @@ def host_finding(
     kind: str,
     message: str,
     place: SourceLocation,
-    count: int = 1,
     severity: str = "warning",
     kernel: str = "",
 ) -> Finding:
@@ -46,7 +41,7 @@ def host_finding(
         ctaid=(),
         coordinates="",
         location=(place,),
-        count=count,
+        count=1,
         threads=1,
         object=None,
         waiting=(),
@@ -61,7 +56,6 @@ def report(
     message: str,
     place: SourceLocation | None = None,
     names: dict[str, Any] | None = None,
-    count: int = 1,
 ) -> None:
     """Tells a finding to whoever collects findings; else it is a warning.
 
@@ -76,7 +70,7 @@ def report(
     if not collecting.collects() and session is None:
         warn_at(kind, message, place.file, place.line, names)
         return
-    finding = host_finding(kind, message, place, count)
+    finding = host_finding(kind, message, place)
     if collecting.collects():
         collecting.collect([finding])
     elif session is not None:

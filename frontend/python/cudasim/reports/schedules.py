@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from typing import Any
 
-_SEEDED = ("lockstep", "preempt", "pct", "starve", "random")
+_SEEDED = ("preempt", "pct", "starve", "random")
 _UNSEEDED = ("forward", "reverse", "lockstep")
 
 
@@ -41,11 +41,7 @@ def named(name: str) -> Schedule:
     :raises TokenError: when there is none
     """
     policy, dash, seed = name.partition("-")
-    if (
-        (policy in _UNSEEDED)
-        if not dash
-        else (policy in _SEEDED and policy not in _UNSEEDED and seed.isdecimal())
-    ):
+    if (policy in _SEEDED and seed.isdecimal()) if dash else policy in _UNSEEDED:
         chosen: dict[str, Any] = {"policy": policy, "workers": 1}
         if dash:
             chosen["seed"] = int(seed)

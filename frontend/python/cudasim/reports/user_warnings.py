@@ -50,11 +50,17 @@ def warn_at(
     raise error
 
 
-def warn_at_users_line(kind: str, message: str) -> None:
-    """Warns at the innermost line of code that is not cudasim's own: the launch or the call."""
+def users_frame() -> FrameType:
+    """The innermost frame of the calling thread that is not cudasim's own: the launch or the call; the outermost where all are."""
     frame = sys._getframe(1)
     while frame.f_back is not None and is_package_code(frame.f_code):
         frame = frame.f_back
+    return frame
+
+
+def warn_at_users_line(kind: str, message: str) -> None:
+    """Warns at the innermost line of code that is not cudasim's own: the launch or the call."""
+    frame = users_frame()
     warn_at(kind, message, frame.f_code.co_filename, frame.f_lineno, frame.f_globals)
 
 
