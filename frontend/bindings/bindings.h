@@ -79,6 +79,7 @@ struct LaunchReport {
 };
 
 [[nodiscard]] pybind11::dict device_profile_to_python(const execution::DeviceProfile& profile);
+[[nodiscard]] pybind11::dict finding_to_python(const findings::Finding& finding);
 [[nodiscard]] pybind11::dict variable_to_python(const findings::VariableValue& value);
 [[nodiscard]] pybind11::list call_chain_to_python(const findings::CallChain& chain);
 

@@ -75,7 +75,9 @@ py::dict variable_to_python(const findings::VariableValue& value) {
 
 namespace {
 
-py::dict to_python(const findings::Finding& finding) {
+}  // namespace
+
+pybind11::dict finding_to_python(const findings::Finding& finding) {
     const auto& kind = findings::info(finding.kind);
     py::dict result;
     result["kind"] = std::string(kind.name);
@@ -85,9 +87,10 @@ py::dict to_python(const findings::Finding& finding) {
         finding.exception_type.empty() ? std::string(kind.python_exception) : finding.exception_type;
     result["cuda_error_code"] = kind.cuda_error_code;
     result["kernel"] = finding.kernel;
-    result["tid"] = to_python(finding.thread.tid);
-    result["ctaid"] = to_python(finding.thread.ctaid);
-    result["coordinates"] = findings::coordinates(finding.thread);
+    const bool of_host = is_of_host(finding);
+    result["tid"] = of_host ? py::object(py::tuple()) : py::object(to_python(finding.thread.tid));
+    result["ctaid"] = of_host ? py::object(py::tuple()) : py::object(to_python(finding.thread.ctaid));
+    result["coordinates"] = of_host ? "" : findings::coordinates(finding.thread);
     result["location"] = call_chain_to_python(finding.location);
     result["count"] = finding.count;
     result["threads"] = finding.threads;
@@ -99,9 +102,9 @@ py::dict to_python(const findings::Finding& finding) {
     for (const auto& access : finding.accesses) {
         py::dict each;
         each["what"] = access.what;
-        each["tid"] = to_python(access.thread.tid);
-        each["ctaid"] = to_python(access.thread.ctaid);
-        each["coordinates"] = findings::coordinates(access.thread);
+        each["tid"] = access.of_host ? py::object(py::tuple()) : py::object(to_python(access.thread.tid));
+        each["ctaid"] = access.of_host ? py::object(py::tuple()) : py::object(to_python(access.thread.ctaid));
+        each["coordinates"] = access.of_host ? "" : findings::coordinates(access.thread);
         each["location"] = call_chain_to_python(access.location);
         each["value"] = access.value;
         accesses.append(each);
@@ -113,6 +116,8 @@ py::dict to_python(const findings::Finding& finding) {
     result["reproduce"] = finding.reproduce;
     return result;
 }
+
+namespace {
 
 py::tuple driver_error(const std::string& call, const std::string& name, const std::string& reason) {
     for (const auto& row : findings::cuda_results())
@@ -176,7 +181,7 @@ void bind_findings(py::module_& module) {
                                [](const LaunchReport& report) {
                                    py::list result;
                                    for (const auto& finding : report.findings)
-                                       result.append(to_python(finding));
+                                       result.append(finding_to_python(finding));
                                    return result;
                                })
         .def_readonly("blocks_run", &LaunchReport::blocks_run)

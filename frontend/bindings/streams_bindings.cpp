@@ -9,7 +9,10 @@
 #include "frontend/bindings/bindings.h"
 #include "frontend/bindings/kept_object.h"
 #include "frontend/bindings/released_gil.h"
+#include "simulator/driver/context.h"
+#include "simulator/driver/simulated_device.h"
 #include "simulator/driver/stream_work.h"
+#include "simulator/findings/writers.h"
 #include "simulator/streams/page_watch.h"
 
 namespace py = pybind11;
@@ -220,7 +223,8 @@ void add_callback(int device, std::uint64_t stream, py::object callback) {
 
 /// Plain functions: launches and copies ask them.
 PyObject* streams_are_busy(PyObject*, PyObject*) {
-    return PyBool_FromLong(StreamWork::of_this_process().busy());
+    StreamWork& work = StreamWork::of_this_process();
+    return PyBool_FromLong(work.busy() || work.order().is_kept());
 }
 
 PyObject* runs_at_once(PyObject*, PyObject* deferred) {
@@ -229,7 +233,8 @@ PyObject* runs_at_once(PyObject*, PyObject* deferred) {
 
 PyMethodDef streams_are_busy_method{"streams_are_busy", &streams_are_busy, METH_NOARGS,
                                     "streams_are_busy() -> bool\n\n"
-                                    "Whether anything is enqueued that is not done."};
+                                    "Whether launches have to be enqueued: something waits, or the order of "
+                                    "streams is kept."};
 PyMethodDef runs_at_once_method{"runs_at_once", &runs_at_once, METH_O,
                                 "runs_at_once(arg0: bool) -> bool\n\n"
                                 "Whether submit_work() would call its task and do nothing else."};
@@ -268,7 +273,13 @@ void bind_events(py::module_& module) {
                 StreamWork::of_this_process().wait_for(streams::StreamKey{device, stream}, self);
             },
             "What is enqueued in the stream from now on runs after the event's point.")
-        .def_property_readonly("is_pending", [](const Event& self) { return self.pending() != nullptr; })
+        .def_property_readonly(
+            "is_pending",
+            [](const Event& self) {
+                return self.pending() != nullptr || StreamWork::of_this_process().order().is_kept();
+            },
+            "Whether waiting for it does anything: its stream has not come to the point, or the order of "
+            "streams is kept.")
         .def_static("elapsed_milliseconds", &Event::elapsed_milliseconds);
     module.def("stream_create", &driver::stream_create, py::arg("device"),
                "cuStreamCreate: the handle of a new stream.");
@@ -303,6 +314,39 @@ void bind_streams(py::module_& module) {
     add_function(module, runs_at_once_method);
     module.def("set_stream_host",
                [](const py::object& host) { StreamWork::set_host(std::make_shared<PythonHost>(host)); });
+    module.def(
+        "look_for_races_between_streams",
+        [](const std::shared_ptr<driver::Context>& context) {
+            const ReleasedGil release;
+            context->engine()->look_for_races_between_streams();
+        },
+        py::arg("context"),
+        "From now on the order of operations in streams is noted, and races between those of this device are "
+        "looked for.");
+    module.def(
+        "take_races_of_copies",
+        [] {
+            std::vector<findings::Finding> found;
+            for (const auto& context : driver::Context::all())
+                if (const auto engine = context->engine())
+                    for (auto& each : engine->take_races_of_copies()) found.push_back(std::move(each));
+            py::list result;
+            for (const auto& each : found)
+                result.append(py::make_tuple(finding_to_python(each), findings::text_report(each, {})));
+            return result;
+        },
+        "Races of copies with kernels and copies in other streams since the last call: (finding, its report).");
+    module.def(
+        "touched_by_last_launch",
+        [](const std::shared_ptr<driver::Context>& context, std::uint64_t address, std::uint64_t bytes) {
+            const auto touched = context->engine()->touched_by_last_launch(address, bytes);
+            return py::make_tuple(touched.read, touched.written);
+        },
+        py::arg("context"), py::arg("address"), py::arg("bytes"),
+        "Whether the last launch has read and written there, where races between streams are looked for.");
+    module.def(
+        "stream_order_is_kept", [] { return StreamWork::of_this_process().order().is_kept(); },
+        "Whether look_for_races_between_streams() was called.");
     module.def("submit_work", &submit, py::arg("device"), py::arg("stream"), py::arg("task"),
                py::arg("synchronous"), py::arg("place"),
                "Calls task() when its turn has come; returns whether that was now.");
@@ -310,7 +354,7 @@ void bind_streams(py::module_& module) {
                py::arg("callback"), "Appends callback(status), for the callback thread.");
     module.def("synchronize_stream", [](int device, std::uint64_t stream) {
         StreamWork& work = StreamWork::of_this_process();
-        if (work.nothing_to_tell()) return;
+        if (work.nothing_to_tell() && !work.order().is_kept()) return;
         const ReleasedGil release;
         work.synchronize(streams::StreamKey{device, stream});
     });
@@ -318,7 +362,7 @@ void bind_streams(py::module_& module) {
         "synchronize_device",
         [](std::optional<int> device) {
             StreamWork& work = StreamWork::of_this_process();
-            if (work.nothing_to_tell()) return;
+            if (work.nothing_to_tell() && !work.order().is_kept()) return;
             const ReleasedGil release;
             work.synchronize(device);
         },

@@ -115,10 +115,7 @@ bool RaceDetector::is_over(Record record, const Looked& now) const {
 void RaceDetector::look_at(const Looked& now, std::uint64_t address, std::uint64_t bytes) {
     const std::uint64_t end = address + bytes;
     for (std::uint64_t word = address & ~std::uint64_t{word_bytes - 1}; word < end; word += word_bytes) {
-        const unsigned from = word < address ? static_cast<unsigned>(address - word) : 0;
-        const unsigned to = end - word < word_bytes ? static_cast<unsigned>(end - word) : word_bytes;
-        const unsigned mask = ((1U << to) - 1) & ~((1U << from) - 1);
-        const Word here{word, mask, shadow_.cell(word)};
+        const Word here{word, bytes_in_word(address, bytes, word), shadow_.cell(word)};
         compare(here.cell.written, AccessClass::write, now, here);
         compare(here.cell.atomic, AccessClass::atomic, now, here);
         if (now.kind != AccessClass::read) {

@@ -118,6 +118,15 @@ class RaceDetector {
     [[nodiscard]] RaceShadow& shadow() { return shadow_; }
 
     void launch_begins(RaceModel model);
+    /// Whether what is known of a launch is kept when the next one begins: whose its epochs are, and its
+    /// further accesses to words (RaceShadow::find_crowd()). forget_records() ends that for launches so far.
+    void keep_records(bool keep) { keeps_records_ = keep; }
+    void forget_records();
+    /// Accesses from now on have epochs from this one on; the next launch may begin with the first one again.
+    [[nodiscard]] std::uint32_t next_epoch() const { return next_epoch_; }
+    [[nodiscard]] bool begins_anew() const;
+    /// The block of an access.
+    [[nodiscard]] std::uint64_t block_of(std::uint32_t epoch) const;
     /// What was found since launch_begins().
     [[nodiscard]] std::vector<Race> launch_ends();
     /// How many pairs of accesses that race there were since launch_begins().
@@ -166,7 +175,6 @@ class RaceDetector {
 
     [[nodiscard]] std::uint32_t draw(Block& block);
     [[nodiscard]] Record present(Block& block, std::uint32_t thread);
-    [[nodiscard]] std::uint64_t block_of(std::uint32_t epoch) const;
     [[nodiscard]] Thread& sync_state(Block& block, std::uint32_t thread);
     [[nodiscard]] bool is_ordered(Record before, const Block& block, std::uint32_t thread) const;
     [[nodiscard]] std::uint32_t floor_of(const Block& block, std::uint64_t address) const;
@@ -197,6 +205,7 @@ class RaceDetector {
     std::uint32_t next_epoch_ = 1;
     std::uint32_t launch_epoch_ = 0;  ///< everything before it is ordered before this launch, or grid barrier
     bool exhausted_ = false;
+    bool keeps_records_ = false;
     std::uint64_t pairs_ = 0;
     /// Which block drew the epochs from `first` to the next segment's.
     struct Segment {

@@ -1,6 +1,7 @@
 // See race_observer.h.
 #include "simulator/checks/race_observer.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <string>
@@ -130,10 +131,13 @@ Finding finding_of(const Race& race, const execution::ObserverFindings& launch) 
 }  // namespace
 
 RaceObserver::RaceObserver(std::uint64_t memory_base)
-    : shadow_(shadow_window(memory_base).low, shadow_window(memory_base).bytes), detector_(shadow_) {}
+    : shadow_(shadow_window(memory_base).low, shadow_window(memory_base).bytes), detector_(shadow_),
+      between_streams_(shadow_, detector_) {}
 
-void RaceObserver::launch_begins(const execution::LaunchBegin&) {
+void RaceObserver::launch_begins(const execution::LaunchBegin& launch) {
     blocks_.clear();
+    sites_ = 0;
+    between_streams_.launch_begins(launch);
     detector_.launch_begins(model_);
 }
 
@@ -165,11 +169,17 @@ void RaceObserver::block_ends(const execution::ObservedBlock& block, execution::
     detector_.block_ends(state_of(block));
 }
 
-void RaceObserver::allocated(std::uint64_t address, std::uint64_t bytes, std::string_view) {
+void RaceObserver::allocated(std::uint64_t address, std::uint64_t bytes, std::string_view label) {
     shadow_.add_range(address, bytes);
+    between_streams_.allocated(address, bytes, label);
+}
+
+void RaceObserver::copies(const execution::ObservedCopy& copy) {
+    between_streams_.copies(copy);
 }
 
 void RaceObserver::freed(std::uint64_t address) {
+    between_streams_.freed(address);
     shadow_.remove_range(address);
 }
 
@@ -179,6 +189,7 @@ void RaceObserver::access(execution::ThreadHandle& thread, const execution::Obse
     const bool is_unknown = access.kind == AccessKind::view;  // NumPy may do anything with it, or nothing
     if (is_unknown || block == blocks_.end() || !shadow_.covers(access.address)) return;
     const std::uint32_t site = thread.site_here();
+    sites_ = std::max(sites_, site + 1);
     if (access.order != jit::MemoryOrder::plain) {
         AtomicAccess atomic;
         atomic.address = access.address;
@@ -226,6 +237,7 @@ void RaceObserver::lane_comes(execution::ThreadHandle& thread, jit::WarpKind kin
 }
 
 void RaceObserver::adds_findings(execution::ObserverFindings& findings) {
+    between_streams_.launch_ends(findings, std::max(sites_, findings.sites()));
     for (const Race& race : detector_.launch_ends()) findings.add(finding_of(race, findings));
     if (!detector_.exhausted()) return;
     Finding finding;

@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "simulator/checks/race_detector.h"
+#include "simulator/checks/stream_races.h"
 #include "simulator/execution/access_observer.h"
 #include "simulator/execution/observer.h"
 
@@ -23,6 +24,8 @@ class RaceObserver final : public execution::LaunchObserver, public execution::A
     explicit RaceObserver(std::uint64_t memory_base);
 
     void set_model(RaceModel model) { model_ = model; }
+    /// Races between operations of streams, once it has their order.
+    [[nodiscard]] StreamRaces& between_streams() { return between_streams_; }
 
     void launch_begins(const execution::LaunchBegin& launch) override;
     void adds_findings(execution::ObserverFindings& findings) override;
@@ -34,6 +37,7 @@ class RaceObserver final : public execution::LaunchObserver, public execution::A
     void block_ends(const execution::ObservedBlock& block, execution::BlockEnd end) override;
     void allocated(std::uint64_t address, std::uint64_t bytes, std::string_view label) override;
     void freed(std::uint64_t address) override;
+    void copies(const execution::ObservedCopy& copy) override;
 
     void access(execution::ThreadHandle& thread, const execution::ObservedAccess& access) override;
     void memory(execution::ThreadHandle& thread, const execution::ObservedMemory& memory) override;
@@ -43,6 +47,8 @@ class RaceObserver final : public execution::LaunchObserver, public execution::A
   private:
     RaceShadow shadow_;
     RaceDetector detector_;
+    StreamRaces between_streams_;
+    std::uint32_t sites_ = 0;  ///< of the launch, as far as Python mode has told of them
     RaceModel model_ = RaceModel::idiom;
     std::unordered_map<std::uint64_t, RaceDetector::Block*> blocks_;  ///< by their numbers: those that run
 };

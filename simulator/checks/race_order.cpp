@@ -40,18 +40,26 @@ void RaceDetector::launch_begins(RaceModel model) {
     exhausted_ = false;
     for (auto& block : blocks_) unused_.push_back(std::move(block));  // of a launch that was given up
     blocks_.clear();
-    segments_.clear();
     variables_.clear();
     races_.clear();
     recent_ = races_.end();
     pairs_ = 0;
     flags_.clear();
-    shadow_.forget_crowds();
-    if (next_epoch_ >= start_anew_at) {
+    if (!keeps_records_ || begins_anew()) forget_records();
+    if (begins_anew()) {
         shadow_.forget();
         next_epoch_ = 1;
     }
     launch_epoch_ = next_epoch_;
+}
+
+void RaceDetector::forget_records() {
+    segments_.clear();
+    shadow_.forget_crowds();
+}
+
+bool RaceDetector::begins_anew() const {
+    return next_epoch_ >= start_anew_at;
 }
 
 std::uint32_t RaceDetector::draw(Block& block) {

@@ -85,6 +85,15 @@ static_assert(sizeof(Cell) == 32 && offsetof(Cell, atomic) == 8 && offsetof(Cell
 
 inline constexpr unsigned word_bytes = 4;
 
+/// Which bytes of the word at an address belong to a range that reaches into it, as a mask.
+[[nodiscard]] constexpr unsigned bytes_in_word(std::uint64_t address, std::uint64_t bytes,
+                                               std::uint64_t word) {
+    const std::uint64_t end = address + bytes;
+    const unsigned from = word < address ? static_cast<unsigned>(address - word) : 0;
+    const unsigned to = end - word < word_bytes ? static_cast<unsigned>(end - word) : word_bytes;
+    return ((1U << to) - 1) & ~((1U << from) - 1);
+}
+
 /// The part of a block's state that compiled code uses: BlockContext::check_states points to it. Floors are
 /// records without anything but an epoch.
 struct BlockFloors {

@@ -75,6 +75,12 @@ Cell& RaceShadow::cell(std::uint64_t word) {
     return elsewhere_[word];
 }
 
+const Cell* RaceShadow::find_cell(std::uint64_t word) const {
+    if (word - low_ < bytes_) return &cells_[(word - low_) / word_bytes];
+    const auto found = elsewhere_.find(word);
+    return found == elsewhere_.end() ? nullptr : &found->second;
+}
+
 CrowdedWord* RaceShadow::find_crowd(std::uint64_t word) {
     const auto found = crowded_.find(word);
     return found == crowded_.end() ? nullptr : &found->second;

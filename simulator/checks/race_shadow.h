@@ -60,6 +60,8 @@ class RaceShadow {
     [[nodiscard]] bool covers(std::uint64_t address) const;
     /// The cell of the word at an address that is covered, a multiple of word_bytes.
     [[nodiscard]] Cell& cell(std::uint64_t word);
+    /// The same for a word that nobody may have accessed; nullptr where that is known.
+    [[nodiscard]] const Cell* find_cell(std::uint64_t word) const;
     [[nodiscard]] CrowdedWord& crowd(std::uint64_t word) { return crowded_[word]; }
     /// nullptr where there is none.
     [[nodiscard]] CrowdedWord* find_crowd(std::uint64_t word);

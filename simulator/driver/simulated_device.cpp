@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "simulator/checks/checks.h"
+#include "simulator/driver/stream_work.h"
 #include "simulator/execution/loaded_image.h"
 
 namespace cudasim::driver {
@@ -66,20 +67,42 @@ execution::LaunchOptions SimulatedDevice::with_checks(const execution::LaunchOpt
     else
         init_.launch_unchecked();
     if (!wanted.races) return chosen;
-    {
-        const std::lock_guard lock(mutex_);
-        if (!races_) {
-            races_ = std::make_unique<checks::RaceObserver>(device.memory_base());
-            device.observe(*races_);
-            for (const auto& each : device.memory_layout().live)
-                if (each.adopted) races_->allocated(each.address, each.bytes, each.label);
-        }
-    }
-    races_->set_model(checks::race_model_of(options.compile.instrumentations));
-    chosen.observers.add(*races_);
-    chosen.access_observers.add(*races_);
+    checks::RaceObserver& races = look_for_races();
+    races.set_model(checks::race_model_of(options.compile.instrumentations));
+    chosen.observers.add(races);
+    chosen.access_observers.add(races);
     chosen.workers = 1;
     return chosen;
+}
+
+checks::RaceObserver& SimulatedDevice::look_for_races() {
+    const std::lock_guard lock(mutex_);
+    if (!races_) {
+        races_ = std::make_unique<checks::RaceObserver>(device.memory_base());
+        device.observe(*races_);
+        for (const auto& each : device.memory_layout().live)
+            races_->allocated(each.address, each.bytes, each.label);
+    }
+    return *races_;
+}
+
+void SimulatedDevice::look_for_races_between_streams() {
+    StreamWork& work = StreamWork::of_this_process();
+    work.order().keep();
+    look_for_races().between_streams().set_order(work.order());
+}
+
+std::vector<findings::Finding> SimulatedDevice::take_races_of_copies() {
+    const std::lock_guard lock(mutex_);
+    if (!races_) return {};
+    return races_->between_streams().take_findings_of_copies();
+}
+
+checks::StreamRaces::Touched SimulatedDevice::touched_by_last_launch(std::uint64_t address,
+                                                                     std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    if (!races_) return {};
+    return races_->between_streams().touched_by_last_launch(address, bytes);
 }
 
 /// Whether the kernel can write what it was thought only to read: the race checks of such parameters were
@@ -114,7 +137,8 @@ execution::LaunchResult SimulatedDevice::launch(execution::LoadedImage& image, s
                                                 const execution::LaunchOptions& options) {
     execution::LaunchOptions chosen = with_checks(options);
     if (checks::checks_of(chosen.compile.instrumentations).races &&
-        writes_unchecked(image, kernel, parameters, chosen))
+        (look_for_races().between_streams().compares() ||
+         writes_unchecked(image, kernel, parameters, chosen)))
         checks::check_all_memory(chosen.compile.instrumentations);
     auto result = device.launch(image, kernel, configuration, parameters, chosen);
     checks::drop_consequences(result.findings);

@@ -82,9 +82,19 @@ class SimulatedDevice final : public Target {
     /// Which memory has been written, as far as launches look for it.
     [[nodiscard]] checks::InitObserver& written_memory() { return init_; }
 
+    /// From now on launches that look for races, and copies, are compared with those in other streams
+    /// (StreamWork::order()).
+    void look_for_races_between_streams();
+    /// Races of copies with kernels and copies in other streams, since the last call.
+    [[nodiscard]] std::vector<findings::Finding> take_races_of_copies();
+    /// How the last launch has accessed a range, if launches are compared with those in other streams.
+    [[nodiscard]] checks::StreamRaces::Touched touched_by_last_launch(std::uint64_t address,
+                                                                      std::uint64_t bytes);
+
     execution::Device device;
 
   private:
+    [[nodiscard]] checks::RaceObserver& look_for_races();
     [[nodiscard]] execution::LaunchOptions with_checks(const execution::LaunchOptions& options);
     [[nodiscard]] bool writes_unchecked(execution::LoadedImage& image, std::string_view kernel,
                                         std::span<const std::byte> parameters,

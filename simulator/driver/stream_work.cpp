@@ -167,7 +167,13 @@ bool StreamWork::runs_at_once() const {
 }
 
 bool StreamWork::runs_at_once(bool deferred) const {
-    return host_thread.in_task || (!busy() && !deferred);
+    if (host_thread.in_task || streams::OperationOrder::running() != 0) return true;
+    return !busy() && !deferred && !order_.is_kept();
+}
+
+/// Whether what is submitted now may run now.
+bool StreamWork::nothing_waits() const {
+    return host_thread.in_task || (!busy() && !host().deferred());
 }
 
 streams::Task StreamWork::task_of(std::function<void()> task, std::string place) {
@@ -194,7 +200,19 @@ streams::Task StreamWork::task_of(std::function<void()> task, std::string place)
 }
 
 bool StreamWork::submit(StreamKey stream, std::function<void()> task, Submission submission) {
-    if (runs_at_once()) {
+    const bool is_part = host_thread.in_task || streams::OperationOrder::running() != 0;
+    streams::OperationOrder::Number operation = 0;
+    if (order_.is_kept() && !is_part) {
+        operation = order_.enqueue(stream, submission.place);
+        task = [this, operation, task = std::move(task)] {
+            const streams::OperationOrder::Running running(order_, operation);
+            task();
+        };
+    }
+    const auto waited = llvm::make_scope_exit([&] {
+        if (submission.synchronous) order_.host_waits(operation);
+    });
+    if (nothing_waits()) {
         task();
         return true;
     }
@@ -215,6 +233,7 @@ void StreamWork::wait_for(StreamKey stream, OperationPtr operation) {
 }
 
 void StreamWork::wait_for(StreamKey stream, const Event& event) {
+    order_.wait(stream, event.handle());
     if (auto operation = event.pending()) wait_for(stream, std::move(operation));
 }
 
@@ -222,6 +241,7 @@ void StreamWork::record(Event& event, StreamKey stream) {
     const bool nothing_waits = !busy() && !host().deferred();
     if (!nothing_waits) require_calls_allowed();
     event.record(timeline_, stream, nothing_waits);
+    order_.record(event.handle(), stream);
 }
 
 void StreamWork::add_callback(StreamKey stream, std::function<void(int status)> callback) {
@@ -239,7 +259,12 @@ void StreamWork::add_callback(StreamKey stream, std::function<void(int status)> 
         undo.release();
     }
     const auto delay = host().deferred() ? deferred_callback_delay : std::chrono::milliseconds(0);
-    const auto call = [callback = std::move(callback)](int status) -> streams::Outcome {
+    const streams::OperationOrder::Number operation = order_.is_kept() ? order_.enqueue(stream, "") : 0;
+    const auto call = [this, operation,
+                       callback = std::move(callback)](int status) -> streams::Outcome {
+        // The host may learn of it in any way from now on.
+        order_.host_waits(operation);
+        order_.finish(operation);
         ContextStack& contexts = ContextStack::of_this_thread();
         const bool before = contexts.forbid_calls(true);
         callback(status);
@@ -264,11 +289,13 @@ void StreamWork::run_all(const Targets& targets) {
 }
 
 void StreamWork::synchronize(StreamKey stream) {
+    order_.host_waits(stream);
     if (nothing_to_tell() || host_thread.in_task) return;
     run_all([&] { return std::vector{timeline_.tail(stream)}; });
 }
 
 void StreamWork::synchronize(std::optional<int> device) {
+    order_.host_waits(device);
     if (nothing_to_tell() || host_thread.in_task) return;
     run_all([&] { return timeline_.tails(device); });
 }
@@ -283,6 +310,7 @@ bool StreamWork::is_complete(const OperationPtr& operation) {
 }
 
 void StreamWork::synchronize(const Event& event) {
+    order_.host_waits_for_event(event.handle());
     const auto operation = event.pending();
     if (!operation) return;
     require_calls_allowed();
@@ -291,19 +319,25 @@ void StreamWork::synchronize(const Event& event) {
 
 bool StreamWork::is_complete(const Event& event) {
     const auto operation = event.pending();
-    if (!operation) return true;
-    require_calls_allowed();
-    return is_complete(operation);
+    if (operation) require_calls_allowed();
+    if (operation && !is_complete(operation)) return false;
+    order_.host_waits_for_event(event.handle());
+    return true;
 }
 
 bool StreamWork::is_complete(StreamKey stream) {
     require_calls_allowed();
-    return nothing_to_tell() || is_complete(timeline_.tail(stream));
+    const auto operation = nothing_to_tell() ? nullptr : timeline_.tail(stream);
+    if (operation && !is_complete(operation)) return false;
+    order_.host_waits(stream);
+    return true;
 }
 
 void StreamWork::destroy_stream(std::uint64_t handle) {
     const auto device = stream_device(handle);
-    if (device) synchronize(stream_key(*device, handle));
+    // The device does the work of a stream that is destroyed; the host does not wait for it.
+    if (device && !nothing_to_tell() && !host_thread.in_task)
+        run_all([&] { return std::vector{timeline_.tail(stream_key(*device, handle))}; });
     stream_forget(handle);
 }
 

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "simulator/driver/event.h"
+#include "simulator/streams/operation_order.h"
 #include "simulator/streams/timeline.h"
 
 namespace cudasim::driver {
@@ -77,8 +78,11 @@ class StreamWork {
 
     /// Whether anything is enqueued that is not done. Costs next to nothing.
     [[nodiscard]] bool busy() const noexcept { return !timeline_.idle(); }
-    /// Whether submit() would call its task and do nothing else: nothing is enqueued and work is not
-    /// deferred, or the caller is a task itself, whose calls are done at once.
+    /// Which operations are ordered, for those who look for races between streams: it notes nothing before
+    /// OperationOrder::keep().
+    [[nodiscard]] streams::OperationOrder& order() noexcept { return order_; }
+    /// Whether submit() would call its task and do nothing else: nothing is enqueued, work is not deferred
+    /// and no order is kept, or the caller is a task itself, whose calls are done at once.
     [[nodiscard]] bool runs_at_once() const;
     /// The same for a caller that knows what StreamHost::deferred() says. Costs next to nothing.
     [[nodiscard]] bool runs_at_once(bool deferred) const;
@@ -89,8 +93,8 @@ class StreamWork {
     struct Submission {
         /// The call waits for the work, deferred or not.
         bool synchronous = false;
-        /// For the message of an error when the work runs later: "file.py:12", the line that
-        /// enqueues it; empty for none.
+        /// "file.py:12", the line that enqueues it, for order() and for the message of an error when the
+        /// work runs later; empty where it is not known.
         std::string place = {};
     };
     /// Runs task() when its turn in the stream has come: now, or later.
@@ -140,6 +144,7 @@ class StreamWork {
     static void forget_work_of_parent();
 
     using Targets = std::function<std::vector<streams::OperationPtr>()>;
+    [[nodiscard]] bool nothing_waits() const;
     void run_all(const Targets& targets);
     [[nodiscard]] streams::Task task_of(std::function<void()> task, std::string place);
     void serve_callbacks();
@@ -148,6 +153,7 @@ class StreamWork {
     /// Never destroyed: other threads of the parent may have had its locks.
     [[maybe_unused]] const StreamWork* const of_parent_;
     streams::Timeline timeline_;
+    streams::OperationOrder order_;
     std::mutex mutex_;  ///< guards what follows
     std::vector<std::unique_ptr<TaskFailure>> failures_;
     std::atomic<bool> failed_{false};  ///< whether there are failures; read without the lock

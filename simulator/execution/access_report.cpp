@@ -152,6 +152,9 @@ class FindingsOfObservers final : public ObserverFindings {
         if (launch_.kernel && site >= launch_.kernel->sites.size()) return {};
         return launch_.location(site);
     }
+    [[nodiscard]] std::uint32_t sites() const override {
+        return launch_.kernel ? static_cast<std::uint32_t>(launch_.kernel->sites.size()) : 0;
+    }
     [[nodiscard]] std::optional<MemoryObject> object(std::uint64_t address,
                                                      std::uint64_t shared) const override {
         Nearest nearest;

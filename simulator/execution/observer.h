@@ -91,6 +91,8 @@ class ObserverFindings {
                                                                 std::uint32_t thread) const = 0;
     /// The place of a site of compiled code (jit/site_numbering.h); empty for one that does not exist.
     [[nodiscard]] virtual findings::CallChain place(std::uint32_t site) const = 0;
+    /// Of compiled code: its sites have numbers below this. 0 for kernels that are host code.
+    [[nodiscard]] virtual std::uint32_t sites() const = 0;
     /// The allocation or variable that contains the address. @param shared the first byte of the shared
     /// memory of the block that it may lie in; 0: in none
     [[nodiscard]] virtual std::optional<findings::MemoryObject> object(std::uint64_t address,

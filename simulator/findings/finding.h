@@ -123,6 +123,7 @@ struct RacingAccess {
     ThreadCoordinate thread;
     CallChain location;
     std::string value;  ///< what it read or wrote, as far as that is known; else empty
+    bool of_host = false;  ///< it is the host's, a copy for example: no thread's
 };
 
 struct Finding {
@@ -144,6 +145,10 @@ struct Finding {
 
 /// "tid=[10, 0, 0] ctaid=[0, 0, 0]" (C2).
 [[nodiscard]] std::string coordinates(const ThreadCoordinate& thread);
+/// Whether the finding is about what the host does, and about no thread: the second access of a race is its own.
+[[nodiscard]] inline bool is_of_host(const Finding& finding) {
+    return !finding.accesses.empty() && finding.accesses.back().of_host;
+}
 
 /// "0-31, 40, 64-95" from inclusive ranges.
 [[nodiscard]] std::string ranges(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& threads);

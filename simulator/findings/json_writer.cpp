@@ -59,7 +59,7 @@ json::Value to_json(const WaitingGroup& group) {
 
 json::Value to_json(const RacingAccess& access) {
     return json::Object{{"what", utf8(access.what)},
-                        {"thread", to_json(access.thread)},
+                        {"thread", access.of_host ? json::Value(nullptr) : to_json(access.thread)},
                         {"location", to_json(access.location)},
                         {"value", utf8(access.value)}};
 }

@@ -123,7 +123,8 @@ std::string accesses_text(const Finding& finding, std::span<const image::SourceF
     std::string text;
     for (std::size_t i = 0; i < finding.accesses.size(); ++i) {
         const RacingAccess& access = finding.accesses[i];
-        text += "  " + access.what + " by " + coordinates(access.thread);
+        text += "  " + access.what;
+        if (!access.of_host) text += " by " + coordinates(access.thread);
         if (!access.value.empty()) text += ", value " + access.value;
         text += ":\n";
         if (!access.location.empty()) {
@@ -139,7 +140,7 @@ std::string accesses_text(const Finding& finding, std::span<const image::SourceF
 std::string text_report(const Finding& finding, std::span<const image::SourceFile> sources) {
     std::string text = std::string(word(finding.severity)) + ": " + std::string(info(finding.kind).name) +
                        ": " + finding.message + "\n";
-    text += who(finding);
+    if (!is_of_host(finding)) text += who(finding);
     if (finding.accesses.empty()) text += call_chain(finding.location, sources);
     text += accesses_text(finding, sources);
     if (finding.object) text += object_line(*finding.object);

@@ -61,7 +61,11 @@ def as_sarif(found: list[Found], folder: str) -> str:
             result["relatedLocations"] = [
                 {
                     **_sarif_location(access.place, folder),
-                    "message": {"text": f"{access.what} by {access.coordinates}"},
+                    "message": {
+                        "text": f"{access.what} by {access.coordinates}"
+                        if access.coordinates
+                        else access.what
+                    },
                 }
                 for access in finding.accesses
                 if access.place is not None

@@ -52,7 +52,8 @@ class WaitingGroup(NamedTuple):
 
 
 class RacingAccess(NamedTuple):
-    """One of the two accesses that race; value is empty where it is not known."""
+    """One of the two accesses that race; value is empty where it is not known, tid and ctaid where it is the host's, a copy for
+    example."""
 
     what: str
     tid: tuple
@@ -95,7 +96,7 @@ class Finding(NamedTuple):
 
     def headline(self) -> str:
         """Coordinates and message, as the exception says them (design rule C2)."""
-        return f"{self.coordinates}: {self.message}"
+        return f"{self.coordinates}: {self.message}" if self.coordinates else self.message
 
 
 def _chain(native):

@@ -175,9 +175,8 @@ class CheckSession:
         texts = [report.text_of(index) for index in range(len(findings))] if report is not None else []
         self._add(list(zip(findings, texts)), self.own)
 
-    def take_host(self, finding: Finding) -> None:
-        """What the program itself has done outside of launches."""
-        text = f"warning: {finding.kind}: {finding.message}\n  at {finding.place}\n"
+    def take_host(self, finding: Finding, text: str) -> None:
+        """What the program itself has done outside of launches, and the report for people."""
         self.found.setdefault(key_of(finding), Found(finding, text, (), 0))
 
     def _add(self, findings: list[tuple[Finding, str]], schedule: str) -> None:

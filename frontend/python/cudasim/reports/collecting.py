@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cudasim.findings import Finding
 
 _thread = threading.local()
+_at_the_beginning: list[Callable[[], None]] = []
 _at_the_end: list[tuple[Callable[[], Any], Callable[[Any], None]]] = []
 
 
@@ -36,6 +37,8 @@ def check(checks: str | Iterable[str] = "all") -> Iterator[list[Finding]]:
     lists = _thread.__dict__.setdefault("lists", [])
     with options.override(check=checks):
         lists.append(found)
+        for begin in _at_the_beginning:
+            begin()
         marks = [(mark(), report) for mark, report in _at_the_end]
         try:
             yield found
@@ -43,6 +46,11 @@ def check(checks: str | Iterable[str] = "all") -> Iterator[list[Finding]]:
                 report(mark)
         finally:
             lists.pop()
+
+
+def at_the_beginning(begin: Callable[[], None]) -> None:
+    """begin() is called when a block begins, with the option check as it is there."""
+    _at_the_beginning.append(begin)
 
 
 def at_the_end(mark: Callable[[], Any], report: Callable[[Any], None]) -> None:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cudasim import errors
 from cudasim.findings import Finding, SourceLocation
 from cudasim.reports import collecting
+from cudasim.reports.tracebacks import add_note
 from cudasim.reports.user_warnings import users_frame, warn_at
 
 if TYPE_CHECKING:
@@ -51,6 +53,28 @@ def host_finding(
     )
 
 
+def fail(found: list[tuple[Finding, str]]) -> None:
+    """Tells errors of the host to whoever collects findings; else the first is raised.
+
+    :param found: each with its report for people
+    :raises KernelError: where nobody collects findings
+    """
+    from cudasim.reports import check_session  # as in report()
+
+    session = check_session.session
+    if collecting.collects():
+        collecting.collect([finding for finding, _ in found])
+    elif session is not None:
+        for finding, text in found:
+            session.take_host(finding, text)
+    elif found:
+        error = errors.KernelError("\nalso: ".join(finding.headline() for finding, _ in found))
+        error.findings = [finding for finding, _ in found]
+        for _, text in found:
+            add_note(error, text.rstrip("\n"))
+        raise error
+
+
 def report(
     kind: str,
     message: str,
@@ -74,4 +98,4 @@ def report(
     if collecting.collects():
         collecting.collect([finding])
     elif session is not None:
-        session.take_host(finding)
+        session.take_host(finding, f"warning: {kind}: {message}\n  at {place}\n")

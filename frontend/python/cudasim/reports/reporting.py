@@ -19,7 +19,7 @@ from cudasim.findings import from_native
 from cudasim.reports import check_session, collecting
 from cudasim.reports.captured_variables import argument_names, values_in_frame
 from cudasim.reports.raised_exceptions import NONE
-from cudasim.reports.tracebacks import at_kernel_lines
+from cudasim.reports.tracebacks import add_note, at_kernel_lines
 from cudasim.reports.user_warnings import warn_at, warn_at_users_line
 
 if TYPE_CHECKING:
@@ -91,8 +91,8 @@ def deliver(
             report, found, error_indices, kernel_globals, exceptions, raised, interrupted, arguments
         )
     if exception is not None and report is not None and report.core and not _in_doctest():
-        _add_note(exception, f"  core file: {report.core}")
-        _add_note(exception, f"  open it with: cudasim debug --core {shlex.quote(report.core)}")
+        add_note(exception, f"  core file: {report.core}")
+        add_note(exception, f"  open it with: cudasim debug --core {shlex.quote(report.core)}")
     try:
         if report is not None and report.core_problem:
             warn_at_users_line("option", f"core: there is no core file: {report.core_problem}")
@@ -114,7 +114,7 @@ def _with_place(ends_launch, found):
     exception, tid, ctaid = ends_launch
     exception.findings = found
     if isinstance(exception, KeyboardInterrupt) and tid is not None:
-        _add_note(exception, f"  at tid={list(tid)} ctaid={list(ctaid)}")
+        add_note(exception, f"  at tid={list(tid)} ctaid={list(ctaid)}")
     return exception
 
 
@@ -139,7 +139,7 @@ def _exception(report, found, error_indices, names, exceptions, raised, host_exc
     for index in shown:
         note = (report.note_of if index == main_index else report.text_of)(index).rstrip("\n")
         if note:
-            _add_note(exception, note)
+            add_note(exception, note)
     if own_frames:
         return exception
     if main_index is None:
@@ -179,7 +179,7 @@ def _with_coordinates(exception, found, main_index, error_indices):
     try:
         exception.args = (text, *exception.args[1:])
     except Exception:  # noqa: BLE001 - the user's class may forbid it
-        _add_note(exception, finding.coordinates)
+        add_note(exception, finding.coordinates)
     return exception
 
 
@@ -254,13 +254,6 @@ def _in_doctest():
     while frame is not None and not frame.f_code.co_filename.startswith("<doctest "):
         frame = frame.f_back
     return frame is not None
-
-
-def _add_note(exception, text):
-    if sys.version_info >= (3, 11):
-        exception.add_note(text)
-    else:
-        exception.__notes__ = [*getattr(exception, "__notes__", []), text]
 
 
 def _warn(finding, kernel_globals):

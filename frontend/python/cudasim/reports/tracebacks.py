@@ -244,3 +244,11 @@ def calling_frame() -> FrameType | None:
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
         frame = frame.f_back
     return frame
+
+
+def add_note(exception: BaseException, text: str) -> None:
+    """BaseException.add_note(), before Python 3.11 too."""
+    if sys.version_info >= (3, 11):
+        exception.add_note(text)
+    else:
+        exception.__notes__ = [*getattr(exception, "__notes__", []), text]

@@ -45,6 +45,8 @@ class Stream:
         #: the device it was made on; None for the default streams, which each device has
         self.device = None if int(handle) in _DEFAULT_NAMES else current_device()
         self._key = None if self.device is None else _native.stream_key(self.device.id, int(handle))
+        if int(handle) not in (_DEFAULT, _LEGACY):
+            stream_work.look_for_races()
 
     def __repr__(self) -> str:
         if int(self) in _DEFAULT_NAMES:

@@ -15,7 +15,9 @@ import warnings
 from typing import TYPE_CHECKING
 
 from cudasim import _native, options
-from cudasim.device.current import check_calls_allowed
+from cudasim.device.current import check_calls_allowed, current_device
+from cudasim.findings import from_native
+from cudasim.reports import host_findings
 from cudasim.reports.tracebacks import calling_frame, without_package_frames
 from cudasim.streams import early_access
 
@@ -51,7 +53,9 @@ def submit(
         return
     _before_enqueueing()
     if synchronous or not deferred():
-        _native.submit_work(*key, function, synchronous, "")
+        place = (_calling_place() or "") if _native.stream_order_is_kept() else ""
+        _native.submit_work(*key, function, synchronous, place)
+        _report_races()
         return
     place = _calling_place()
     watches = [] if watch is None else watch(place)
@@ -92,6 +96,22 @@ def synchronize(key: tuple[int, int] | None = None, device: int | None = None) -
         _native.synchronize_device(device)
     else:
         _native.synchronize_stream(*key)
+    _report_races()
+
+
+def look_for_races() -> None:
+    """From now on operations of the current device are compared with those in other streams, if the option check asks for races.
+    To be called when there is more than the default stream."""
+    if "races" in options.get("check"):
+        _native.look_for_races_between_streams(current_device().with_engine())
+
+
+def _report_races():
+    if not _native.stream_order_is_kept():
+        return
+    found = _native.take_races_of_copies()
+    if found and "races" in options.get("check"):
+        host_findings.fail([(from_native(native), text) for native, text in found])
 
 
 def drop(device: int | None = None) -> None:
