@@ -168,7 +168,8 @@ int tell_of_touch(void* watch) {
         if (touch_listener != nullptr) (*touch_listener)(reinterpret_cast<std::intptr_t>(watch));
         return 0;
     } catch (py::error_already_set& error) {
-        error.restore();
+        PyException_SetTraceback(error.value().ptr(), Py_None);  // the line of the access comes next
+        PyErr_SetObject(error.type().ptr(), error.value().ptr());
         return -1;
     }
 }
@@ -191,6 +192,15 @@ void bind_page_watch(py::module_& module) {
         py::arg("address"), py::arg("bytes"), py::arg("writes_only"), py::arg("own_pages"),
         "Begins to watch memory; returns a number, -1 when it cannot be watched.");
     module.def("unwatch_pages", &watch::end, "Ends a watch; returns whether the memory was touched.");
+    module.def("touched_page_at", &watch::touched_at, py::arg("watch"),
+               "The address that was touched; 0: none.");
+    module.def(
+        "watch_pages_again",
+        [](int number) {
+            watch::go_on(number);
+            watch::protect_all();
+        },
+        py::arg("watch"), "A watch whose memory was touched notices the next access, too.");
     module.def("on_touched_pages", [](py::object listener) {
         touch_listener = new py::object(std::move(listener));
         watch::on_touch(&note_touch);
@@ -337,13 +347,25 @@ void bind_streams(py::module_& module) {
         },
         "Races of copies with kernels and copies in other streams since the last call: (finding, its report).");
     module.def(
-        "touched_by_last_launch",
-        [](const std::shared_ptr<driver::Context>& context, std::uint64_t address, std::uint64_t bytes) {
-            const auto touched = context->engine()->touched_by_last_launch(address, bytes);
+        "touched_by",
+        [](const std::shared_ptr<driver::Context>& context, std::uint64_t operation, std::uint64_t address,
+           std::uint64_t bytes) {
+            const auto touched = context->engine()->touched_by(operation, address, bytes);
             return py::make_tuple(touched.read, touched.written);
         },
-        py::arg("context"), py::arg("address"), py::arg("bytes"),
-        "Whether the last launch has read and written there, where races between streams are looked for.");
+        py::arg("context"), py::arg("operation"), py::arg("address"), py::arg("bytes"),
+        "Whether the launches of an operation have read and written there.");
+    module.def("running_operation", &streams::OperationOrder::running,
+               "The number of the operation that the calling thread runs; 0: none.");
+    module.def(
+        "host_has_waited",
+        [](std::uint64_t operation) {
+            return StreamWork::of_this_process().order().host_has_waited(operation);
+        },
+        py::arg("operation"), "Whether what the host does now comes after the operation.");
+    module.def(
+        "forget_stream_order", [] { StreamWork::of_this_process().order().forget(); },
+        "Ends look_for_races_between_streams(): everything so far counts as done.");
     module.def(
         "stream_order_is_kept", [] { return StreamWork::of_this_process().order().is_kept(); },
         "Whether look_for_races_between_streams() was called.");

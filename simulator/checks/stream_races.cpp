@@ -146,6 +146,20 @@ const StreamRaces::Unit* StreamRaces::launch_of(std::uint32_t epoch) const {
     return nullptr;
 }
 
+/// Calls body(record, kind) for what the shadow has of a word.
+template <typename Body>
+void StreamRaces::for_records(std::uint64_t word, const Body& body) const {
+    const Cell* const cell = shadow_.find_cell(word);
+    if (cell == nullptr) return;
+    body(cell->written, AccessClass::write);
+    body(cell->atomic, AccessClass::atomic);
+    for (const Record record : cell->read) body(record, AccessClass::read);
+    if (((cell->written | cell->atomic | cell->read[0] | cell->read[1]) & has_more) == 0) return;
+    const CrowdedWord* const crowd = shadow_.find_crowd(word);
+    if (crowd == nullptr) return;
+    for (const CrowdedAccess& each : crowd->accesses) body(each.record, each.kind);
+}
+
 /// What is left in the shadow of accesses from that epoch on.
 std::vector<StreamRaces::Access> StreamRaces::gather(std::uint32_t first_epoch) const {
     std::vector<Access> found;
@@ -157,16 +171,7 @@ std::vector<StreamRaces::Access> StreamRaces::gather(std::uint32_t first_epoch) 
     for (const auto& [address, allocation] : allocations_) {
         const std::uint64_t end = address + allocation.bytes;
         for (std::uint64_t word = address & ~std::uint64_t{word_bytes - 1}; word < end; word += word_bytes) {
-            const Cell* const cell = shadow_.find_cell(word);
-            if (cell == nullptr) continue;
-            take(word, cell->written, AccessClass::write);
-            take(word, cell->atomic, AccessClass::atomic);
-            for (const Record record : cell->read) take(word, record, AccessClass::read);
-            const bool has_crowd =
-                ((cell->written | cell->atomic | cell->read[0] | cell->read[1]) & has_more) != 0;
-            const CrowdedWord* const crowd = has_crowd ? shadow_.find_crowd(word) : nullptr;
-            if (crowd == nullptr) continue;
-            for (const CrowdedAccess& each : crowd->accesses) take(word, each.record, each.kind);
+            for_records(word, [&](Record record, AccessClass kind) { take(word, record, kind); });
         }
     }
     return found;
@@ -217,7 +222,8 @@ void StreamRaces::launch_begins(const execution::LaunchBegin& launch) {
     gather_earlier(operation);
     Unit unit;
     unit.operation = operation;
-    unit.name = "kernel " + std::string(launch.kernel);
+    // Without the types that its specialisation is for.
+    unit.name = "kernel " + std::string(launch.kernel.substr(0, launch.kernel.find('$')));
     unit.place = order_->place_of(operation);
     unit.grid = launch.grid;
     unit.block = launch.block;
@@ -330,23 +336,21 @@ void StreamRaces::copies(const execution::ObservedCopy& copy) {
     units_.push_back(std::move(unit));
 }
 
-StreamRaces::Touched StreamRaces::touched_by_last_launch(std::uint64_t address, std::uint64_t bytes) const {
+StreamRaces::Touched StreamRaces::touched_by(streams::OperationOrder::Number operation,
+                                             std::uint64_t address, std::uint64_t bytes) const {
     const std::lock_guard lock(mutex_);
     Touched touched;
-    const auto last = std::ranges::find_if(units_.rbegin(), units_.rend(), &Unit::is_launch);
-    if (last == units_.rend()) return touched;
-    const auto take = [&](Record record, bool is_write) {
-        if (epoch_of(record) >= last->first_epoch) (is_write ? touched.written : touched.read) = true;
+    const auto take = [&](std::uint64_t word, Record record, AccessClass kind) {
+        const Unit* const unit = launch_of(epoch_of(record));
+        if (unit == nullptr || unit->operation != operation) return;
+        if ((bytes_of(record) & bytes_in_word(address, bytes, word)) == 0) return;
+        (writes(kind) ? touched.written : touched.read) = true;
     };
+    for (const Access& each : within(accesses_, {address, bytes}))
+        take(each.word(), each.record, each.kind());
     for (std::uint64_t word = address & ~std::uint64_t{word_bytes - 1}; word < address + bytes;
-         word += word_bytes) {
-        const Cell* const cell = shadow_.find_cell(word);
-        if (cell == nullptr) continue;
-        take(cell->written, true);
-        take(cell->atomic, true);
-        take(cell->read[0], false);
-        take(cell->read[1], false);
-    }
+         word += word_bytes)
+        for_records(word, [&](Record record, AccessClass kind) { take(word, record, kind); });
     return touched;
 }
 

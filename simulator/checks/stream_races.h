@@ -31,9 +31,9 @@ class StreamRaces {
   public:
     StreamRaces(RaceShadow& shadow, RaceDetector& detector);
 
-    /// Operations are compared from now on; before, nothing here does anything. The order is not owned.
+    /// Operations are compared while the order is kept. It is not owned.
     void set_order(streams::OperationOrder& order);
-    [[nodiscard]] bool compares() const { return order_ != nullptr; }
+    [[nodiscard]] bool compares() const { return order_ != nullptr && order_->is_kept(); }
 
     void allocated(std::uint64_t address, std::uint64_t bytes, std::string_view label);
     void freed(std::uint64_t address);
@@ -46,11 +46,13 @@ class StreamRaces {
     /// Of copies, since the last call.
     [[nodiscard]] std::vector<findings::Finding> take_findings_of_copies();
 
-    /// Whether the last launch has read or written there.
     struct Touched {
         bool read = false, written = false;
     };
-    [[nodiscard]] Touched touched_by_last_launch(std::uint64_t address, std::uint64_t bytes) const;
+    /// Whether the launches of an operation have read or written there, unless an operation that came after
+    /// it has covered that.
+    [[nodiscard]] Touched touched_by(streams::OperationOrder::Number operation, std::uint64_t address,
+                                     std::uint64_t bytes) const;
 
   private:
     /// What a launch has done with one word; the record says who, and its epoch which launch.
@@ -83,6 +85,8 @@ class StreamRaces {
 
     void forget_old();
     [[nodiscard]] bool is_unordered(const Unit& earlier, streams::OperationOrder::Number later) const;
+    template <typename Body>
+    void for_records(std::uint64_t word, const Body& body) const;
     [[nodiscard]] std::vector<Access> gather(std::uint32_t first_epoch) const;
     void gather_earlier(streams::OperationOrder::Number later);
     [[nodiscard]] const Unit* launch_of(std::uint32_t epoch) const;

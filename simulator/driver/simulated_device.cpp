@@ -98,11 +98,11 @@ std::vector<findings::Finding> SimulatedDevice::take_races_of_copies() {
     return races_->between_streams().take_findings_of_copies();
 }
 
-checks::StreamRaces::Touched SimulatedDevice::touched_by_last_launch(std::uint64_t address,
-                                                                     std::uint64_t bytes) {
+checks::StreamRaces::Touched SimulatedDevice::touched_by(streams::OperationOrder::Number operation,
+                                                         std::uint64_t address, std::uint64_t bytes) {
     const std::lock_guard lock(mutex_);
     if (!races_) return {};
-    return races_->between_streams().touched_by_last_launch(address, bytes);
+    return races_->between_streams().touched_by(operation, address, bytes);
 }
 
 /// Whether the kernel can write what it was thought only to read: the race checks of such parameters were

@@ -87,9 +87,9 @@ class SimulatedDevice final : public Target {
     void look_for_races_between_streams();
     /// Races of copies with kernels and copies in other streams, since the last call.
     [[nodiscard]] std::vector<findings::Finding> take_races_of_copies();
-    /// How the last launch has accessed a range, if launches are compared with those in other streams.
-    [[nodiscard]] checks::StreamRaces::Touched touched_by_last_launch(std::uint64_t address,
-                                                                      std::uint64_t bytes);
+    /// How the launches of an operation of StreamWork::order() have accessed a range.
+    [[nodiscard]] checks::StreamRaces::Touched touched_by(streams::OperationOrder::Number operation,
+                                                          std::uint64_t address, std::uint64_t bytes);
 
     execution::Device device;
 

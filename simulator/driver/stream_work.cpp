@@ -213,6 +213,10 @@ bool StreamWork::submit(StreamKey stream, std::function<void()> task, Submission
         if (submission.synchronous) order_.host_waits(operation);
     });
     if (nothing_waits()) {
+        if (operation != 0) streams::page_watch::open_all();
+        const auto watch_again = llvm::make_scope_exit([&] {
+            if (operation != 0) streams::page_watch::protect_all();
+        });
         task();
         return true;
     }

@@ -38,6 +38,15 @@ OperationOrder::Clock& OperationOrder::end_of(StreamKey stream) {
     return end;
 }
 
+void OperationOrder::forget() {
+    const std::lock_guard lock(mutex_);
+    kept_.store(false, std::memory_order_release);
+    host_ = {};
+    ends_.clear();
+    events_.clear();
+    operations_.clear();
+}
+
 OperationOrder::Number OperationOrder::enqueue(StreamKey stream, std::string place) {
     const std::lock_guard lock(mutex_);
     const Number number = ++last_;
@@ -93,6 +102,12 @@ void OperationOrder::host_waits(std::optional<int> device) {
     const std::lock_guard lock(mutex_);
     for (const auto& [stream, end] : ends_)
         if (!device || stream.device == *device) host_.join(end);
+}
+
+bool OperationOrder::host_has_waited(Number operation) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = operations_.find(operation);
+    return found == operations_.end() || host_.has(found->second.stream, operation);
 }
 
 bool OperationOrder::is_before(Number earlier, Number later) const {

@@ -34,6 +34,8 @@ class OperationOrder {
 
     /// Operations are noted from now on. What was enqueued before counts as done.
     void keep() { kept_.store(true, std::memory_order_release); }
+    /// Nothing is noted any more, and everything so far counts as done.
+    void forget();
     [[nodiscard]] bool is_kept() const noexcept { return kept_.load(std::memory_order_acquire); }
 
     /// @param place the line that enqueues it; may be empty
@@ -52,6 +54,8 @@ class OperationOrder {
     void host_waits(StreamKey stream);
     void host_waits(std::optional<int> device);
 
+    /// Whether the host has waited for it, so that what the host does now comes after it.
+    [[nodiscard]] bool host_has_waited(Number operation) const;
     /// Whether the one that began earlier is over when the later one begins, whatever the device does.
     [[nodiscard]] bool is_before(Number earlier, Number later) const;
     /// Whether every operation that is yet to run comes after it.

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <mutex>
@@ -21,6 +22,7 @@ struct Watch {
     std::atomic<std::uintptr_t> from{0}, to{0};     ///< what is watched in them
     std::atomic<int> protection{PROT_NONE};
     std::atomic<State> state{State::unused};
+    std::atomic<std::uintptr_t> touched_at{0};
 };
 
 /// More than programs have pinned arrays in flight; a table of its own size, because a signal handler reads
@@ -32,6 +34,17 @@ struct sigaction previous{};
 std::atomic<void (*)(int)> touch_function{nullptr};
 std::atomic<pid_t> passes_on{0};  ///< the thread whose fault is with the previous handler
 
+/// What the pages of a watch get: nothing, too, where reads of some of them are watched by another one.
+int protection_of(const Watch& watch) {
+    const bool reads_are_watched = std::ranges::any_of(watches, [&](const Watch& other) {
+        const State state = other.state.load();
+        return (state == State::open || state == State::protected_) &&
+               other.protection.load() == PROT_NONE && other.first.load() < watch.last.load() &&
+               other.last.load() > watch.first.load();
+    });
+    return reads_are_watched ? PROT_NONE : PROT_READ;
+}
+
 void set_protection(const Watch& watch, int protection) {
     const auto first = watch.first.load();
     mprotect(reinterpret_cast<void*>(first), watch.last.load() - first, protection);
@@ -40,17 +53,24 @@ void set_protection(const Watch& watch, int protection) {
 /// Whether the fault was an access to watched memory, or to memory that another thread has opened meanwhile.
 bool is_ours(std::uintptr_t address) {
     bool ours = false;
+    // Where reads are watched as well as writes it may have been a read, which says nothing of the latter.
+    const bool may_be_read = std::ranges::any_of(watches, [&](const Watch& watch) {
+        return watch.state.load() == State::protected_ && watch.protection.load() == PROT_NONE &&
+               address >= watch.from.load() && address < watch.to.load();
+    });
     for (std::size_t i = 0; i < watches.size(); ++i) {
         Watch& watch = watches[i];
         if (address < watch.first.load() || address >= watch.last.load()) continue;
         const State state = watch.state.load();
         if (state == State::unused) continue;
         ours = true;
-        const bool touched = address >= watch.from.load() && address < watch.to.load();
+        const bool touched = address >= watch.from.load() && address < watch.to.load() &&
+                             (!may_be_read || watch.protection.load() == PROT_NONE);
         auto expected = State::protected_;
         if (!watch.state.compare_exchange_strong(expected, touched ? State::touched : State::open)) continue;
         set_protection(watch, PROT_READ | PROT_WRITE);
         if (!touched) continue;
+        watch.touched_at.store(address);
         if (auto* const function = touch_function.load()) function(static_cast<int>(i));
     }
     return ours;
@@ -113,6 +133,7 @@ int begin(std::uintptr_t address, std::size_t bytes, Access access, bool own_pag
         watch.from.store(address);
         watch.to.store(address + bytes);
         watch.protection.store(access == Access::any ? PROT_NONE : PROT_READ);
+        watch.touched_at.store(0);
         watch.state.store(State::open);
         begun.fetch_add(1);
         return static_cast<int>(i);
@@ -129,6 +150,17 @@ bool end(int watch) {
     ended.state.store(State::unused);
     begun.fetch_sub(1);
     return state == State::touched;
+}
+
+std::uintptr_t touched_at(int watch) {
+    return watch < 0 ? 0 : watches[static_cast<std::size_t>(watch)].touched_at.load();
+}
+
+void go_on(int watch) {
+    if (watch < 0) return;
+    const std::lock_guard lock(mutex);
+    auto expected = State::touched;
+    watches[static_cast<std::size_t>(watch)].state.compare_exchange_strong(expected, State::open);
 }
 
 void open_all() {
@@ -150,7 +182,7 @@ void protect_all() {
     for (Watch& watch : watches) {
         auto expected = State::open;
         if (!watch.state.compare_exchange_strong(expected, State::protected_)) continue;
-        set_protection(watch, watch.protection.load());
+        set_protection(watch, protection_of(watch));
     }
 }
 

@@ -22,6 +22,10 @@ enum class Access { any, write };
 int begin(std::uintptr_t address, std::size_t bytes, Access access, bool own_pages);
 /// Ends it. @return whether the memory was touched
 bool end(int watch);
+/// The first watched byte that was touched; 0: none.
+[[nodiscard]] std::uintptr_t touched_at(int watch);
+/// A watch whose memory was touched notices the next access, too, once protect_all() is called.
+void go_on(int watch);
 /// Opens the pages of all watches, and protects those again that were not touched. Costs next to
 /// nothing where there are none.
 void open_all();

@@ -112,6 +112,7 @@ class MemoryCalls:
 
     @returns_or_stores
     def cuMemAllocManaged(self, size: int, flags: Any = 1) -> CUdeviceptr:  # noqa: N802
+        stream_work.look_for_races()
         pointer = _native.mem_alloc_managed(_current(), _as_64_bits(size), _label("managed array"))
         leaks.taken(pointer, "cuMemAllocManaged", size, "cuMemFree")
         return CUdeviceptr(pointer)
@@ -120,6 +121,7 @@ class MemoryCalls:
     def cuMemHostAlloc(self, size: int, flags: int = 0) -> int:  # noqa: N802
         mapped = bool(flags & binding.CU_MEMHOSTALLOC_DEVICEMAP)
         label = _label("mapped array") if mapped else ""
+        stream_work.look_for_races()
         pointer = _native.mem_host_alloc(_current(), _as_64_bits(size), mapped, label)
         leaks.taken(pointer, "cuMemHostAlloc", size, "cuMemFreeHost")
         return pointer
@@ -131,6 +133,7 @@ class MemoryCalls:
     def cuMemHostRegister(self, pointer: int, size: int, flags: int = 0) -> None:  # noqa: N802
         mapped = bool(flags & binding.CU_MEMHOSTREGISTER_DEVICEMAP)
         label = _label("mapped array") if mapped else ""
+        stream_work.look_for_races()
         _native.mem_host_register(_current(), address_of(pointer), _as_64_bits(size), mapped, label)
 
     def cuMemHostUnregister(self, pointer: int) -> None:  # noqa: N802

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cudasim.findings import Finding
 
 _thread = threading.local()
-_at_the_beginning: list[Callable[[], None]] = []
+_around: list[Callable[[], contextlib.AbstractContextManager[None]]] = []
 _at_the_end: list[tuple[Callable[[], Any], Callable[[Any], None]]] = []
 
 
@@ -37,20 +37,21 @@ def check(checks: str | Iterable[str] = "all") -> Iterator[list[Finding]]:
     lists = _thread.__dict__.setdefault("lists", [])
     with options.override(check=checks):
         lists.append(found)
-        for begin in _at_the_beginning:
-            begin()
-        marks = [(mark(), report) for mark, report in _at_the_end]
         try:
-            yield found
-            for mark, report in marks:
-                report(mark)
+            with contextlib.ExitStack() as stack:
+                for manager in _around:
+                    stack.enter_context(manager())
+                marks = [(mark(), report) for mark, report in _at_the_end]
+                yield found
+                for mark, report in marks:
+                    report(mark)
         finally:
             lists.pop()
 
 
-def at_the_beginning(begin: Callable[[], None]) -> None:
-    """begin() is called when a block begins, with the option check as it is there."""
-    _at_the_beginning.append(begin)
+def around(manager: Callable[[], contextlib.AbstractContextManager[None]]) -> None:
+    """For what has to be there during a block: a context manager, entered with the option check as it is there."""
+    _around.append(manager)
 
 
 def at_the_end(mark: Callable[[], Any], report: Callable[[Any], None]) -> None:

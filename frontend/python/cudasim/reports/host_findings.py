@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cudasim import errors
-from cudasim.findings import Finding, SourceLocation
+from cudasim.findings import Finding, RacingAccess, SourceLocation
 from cudasim.reports import collecting
 from cudasim.reports.tracebacks import add_note
 from cudasim.reports.user_warnings import users_frame, warn_at
@@ -30,6 +30,7 @@ def host_finding(
     place: SourceLocation,
     severity: str = "warning",
     kernel: str = "",
+    accesses: tuple[RacingAccess, ...] = (),
 ) -> Finding:
     """A Finding about a line of the host's program, of no thread."""
     return Finding(
@@ -47,7 +48,7 @@ def host_finding(
         threads=1,
         object=None,
         waiting=(),
-        accesses=(),
+        accesses=accesses,
         variables=(),
         reproduce="",
     )
@@ -71,7 +72,7 @@ def fail(found: list[tuple[Finding, str]]) -> None:
         error = errors.KernelError("\nalso: ".join(finding.headline() for finding, _ in found))
         error.findings = [finding for finding, _ in found]
         for _, text in found:
-            add_note(error, text.rstrip("\n"))
+            add_note(error, text.partition("\n")[2].rstrip("\n"))  # the message has the first line
         raise error
 
 

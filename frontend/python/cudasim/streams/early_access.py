@@ -5,6 +5,9 @@ enqueued work has still to do with it (rule V7). Reads give stale values, as the
   copy from pinned memory       a write before the copy is done
   launch with mapped or managed an access before the launch is done, if the kernel then writes other values there
 
+With eager execution, where the option check asks for races, the same accesses are data races until the host has waited for the
+work: they are errors at the line of the access. Of a launch only what it has accessed counts.
+
 Accesses are seen by the pages they fault on (simulator/streams/page_watch.h), whoever makes them: NumPy, memoryview, C
 code. A warning has the line of the access where the main thread makes it.
 """
@@ -20,6 +23,9 @@ import numpy as np
 
 from cudasim import _native
 from cudasim.device import host_visible
+from cudasim.device.current import current_device
+from cudasim.findings import RacingAccess, SourceLocation
+from cudasim.reports import host_findings
 from cudasim.reports.tracebacks import calling_frame
 from cudasim.reports.user_warnings import warn_at
 from cudasim.type_system.array_layout import extent_in_bytes
@@ -33,6 +39,7 @@ _KIND = "not-guaranteed-complete"
 
 _watches: weakref.WeakValueDictionary[int, Watch] = weakref.WeakValueDictionary()  # by number
 _listening = False
+_followed: list[Watch] = []  # of operations that the host may not have waited for
 
 
 class Watch:
@@ -40,6 +47,7 @@ class Watch:
 
     __slots__ = (
         "_number",
+        "_own_pages",
         "_host",
         "_kind",
         "_work",
@@ -47,6 +55,7 @@ class Watch:
         "_place",
         "_before",
         "_writes",
+        "_operation",
         "__weakref__",
     )
 
@@ -64,14 +73,73 @@ class Watch:
         self._place: tuple[str, int, dict[str, Any]] | None = None
         self._before: np.ndarray | None = None
         self._writes = writes
-        address, size = _extent(host)
-        self._number = _native.watch_pages(address, size, writes, not memory.registered)
+        self._operation = 0
+        self._own_pages = not memory.registered
+        self._number = -1
+        self._watch()
+
+    def _watch(self):
+        self._number = _native.watch_pages(*_extent(self._host), self._writes, self._own_pages)
         if self._number >= 0:
             _listen()
             _watches[self._number] = self
 
+    def follow(self, operation: int) -> bool:
+        """The work has run, as that operation, and an access is a race until the host has waited for it.
+
+        :returns: whether there is anything to race with
+        """
+        self._operation = operation
+        if not self._is_launch:
+            return True
+        read, written = self._touched_by_launch(*_extent(self._host))
+        if read and not written:
+            self._end()
+            self._writes = True
+            self._watch()
+        return read or written
+
+    def is_waited_for(self) -> bool:
+        """Whether the host has waited for the work that is followed."""
+        return _native.host_has_waited(self._operation)
+
+    def _touched_by_launch(self, address, size):
+        context = current_device().driver_context
+        return _native.touched_by(context, self._operation, address, size)
+
+    def _race(self, place):
+        if self.is_waited_for():
+            return
+        address = _native.touched_page_at(self._number)
+        if self._is_launch:
+            read, written = self._touched_by_launch(address, 1)
+            if not (read if self._writes else written):
+                _native.watch_pages_again(self._number)
+                return
+        file, line, _ = place
+        what = "written" if self._writes else "read or written"
+        low, _ = _extent(self._host)
+        message = (
+            f"data race: {self._kind} memory is {what} by the host at byte {address - low} of {self._host.nbytes}, and {self._work}, "
+            f"{'launched' if self._is_launch else 'enqueued'} at {self._work_place}, is not waited for{_ADVICE}"
+        )
+        work_file, _, work_line = self._work_place.rpartition(":")
+        sides = [
+            (self._work, SourceLocation(work_file, "", int(work_line or 0), 0)),
+            (f"{what} by the host", SourceLocation(file, "", line, 0)),
+        ]
+        accesses = tuple(RacingAccess(name, (), (), "", (where,), "") for name, where in sides)
+        finding = host_findings.host_finding(
+            "data-race", message, sides[1][1], severity="error", accesses=accesses
+        )
+        text = f"error: data-race: {message}\n" + "".join(f"  {name}:\n    {where}\n" for name, where in sides)
+        host_findings.fail([(finding, text)])
+
     def touched(self, place: tuple[str, int, dict[str, Any]]) -> None:
         """The main thread has touched the memory, at this place."""
+        if self._operation:
+            self._race(place)
+            return
         self._place = place
         if not self._is_launch:
             self._warn()
@@ -105,9 +173,14 @@ class Watch:
         file, line, scope = self._place or nowhere
         warn_at(_KIND, message, file, line, scope)
 
-    def __del__(self) -> None:
-        if self._number >= 0:  # the work was dropped
+    def _end(self):
+        if self._number >= 0:
             _native.unwatch_pages(self._number)
+            self._number = -1
+
+    def __del__(self, unwatch: Callable[[int], bool] = _native.unwatch_pages) -> None:
+        if self._number >= 0:  # the work was dropped, or is followed
+            unwatch(self._number)
 
 
 def _extent(host):
@@ -169,6 +242,28 @@ def watched(function: Callable[..., Any], watches: list[Watch]) -> Callable[...,
             watch.end()
 
     return work
+
+
+def followed(
+    function: Callable[..., Any], watch: Callable[[str], list[Watch]], place: str
+) -> Callable[..., Any]:
+    """The function, for an operation that runs now and that the host does not wait for: what it has to do with is watched until
+    the host does.
+
+    :param watch: makes the watches for work that was enqueued at a place
+    """
+
+    def work():
+        function()
+        operation = _native.running_operation()
+        _followed.extend([each for each in watch(place) if each.follow(operation)])
+
+    return work
+
+
+def forget_waited() -> None:
+    """Ends the watches of operations that the host has waited for."""
+    _followed[:] = [each for each in _followed if not each.is_waited_for()]
 
 
 def _listen():

@@ -8,6 +8,7 @@ Calls are eager by default (rule V7): work runs when it is enqueued, on the thre
 from __future__ import annotations
 
 import atexit
+import contextlib
 import sys
 import threading
 import traceback
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 from cudasim import _native, options
 from cudasim.device.current import check_calls_allowed, current_device
 from cudasim.findings import from_native
-from cudasim.reports import host_findings
+from cudasim.reports import collecting, host_findings
 from cudasim.reports.tracebacks import calling_frame, without_package_frames
 from cudasim.streams import early_access
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 busy = _native.streams_are_busy
 
 _at_exit_is_registered = False
+_may_race = False  # whether there is more than the default stream, or memory that host and device share
 
 
 def deferred() -> bool:
@@ -45,15 +47,20 @@ def submit(
     """Runs function() when its turn in a stream has come: now, or later (deferred, and not `synchronous`).
 
     :param key: Stream.key of the stream
-    :param watch: called with the place of the call when the function is kept: the early_access.Watches of the host memory
-        that it has to do with
+    :param watch: called with the place of the call when the function is kept, or races are looked for: the early_access.Watches
+        of the host memory that it has to do with
     """
     if _native.runs_at_once(deferred()):
         function()
         return
     _before_enqueueing()
     if synchronous or not deferred():
-        place = (_calling_place() or "") if _native.stream_order_is_kept() else ""
+        place = ""
+        if _native.stream_order_is_kept():
+            place = _calling_place() or ""
+            early_access.forget_waited()
+            if watch is not None and not synchronous:
+                function = early_access.followed(function, watch, place)
         _native.submit_work(*key, function, synchronous, place)
         _report_races()
         return
@@ -101,9 +108,29 @@ def synchronize(key: tuple[int, int] | None = None, device: int | None = None) -
 
 def look_for_races() -> None:
     """From now on operations of the current device are compared with those in other streams, if the option check asks for races.
-    To be called when there is more than the default stream."""
+    To be called when there is more than the default stream, or memory that host and device share."""
+    global _may_race
+    _may_race = True
     if "races" in options.get("check"):
         _native.look_for_races_between_streams(current_device().with_engine())
+
+
+@contextlib.contextmanager
+def _block_of_checks():
+    """Of cudasim.check(): the order of streams is kept in it."""
+    was_kept = _native.stream_order_is_kept()
+    if _may_race:
+        look_for_races()
+    try:
+        yield
+        _report_races()
+    finally:
+        if not was_kept:
+            _native.forget_stream_order()
+            early_access.forget_waited()
+
+
+collecting.around(_block_of_checks)
 
 
 def _report_races():
@@ -139,6 +166,7 @@ def finish() -> None:
     nobody catches, and the process fails: its exit status is 1 where it would be 0."""
     try:
         _native.finish_stream_work()
+        _report_races()
     except Exception as error:  # noqa: BLE001 - nobody is left to catch it
         _native.fail_at_exit()
         error = error.with_traceback(without_package_frames(error.__traceback__))
