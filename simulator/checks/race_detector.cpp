@@ -42,9 +42,28 @@ namespace {
 
 /// Up to 8 bytes as the memory has them now.
 std::uint64_t content(std::uint64_t address, std::uint64_t bytes) {
+    const void* const memory = reinterpret_cast<const void*>(address);
+    if (bytes == sizeof(std::uint32_t)) {  // most are, and a copy of any length takes longer than the rest
+        std::uint32_t value = 0;
+        std::memcpy(&value, memory, sizeof value);
+        return value;
+    }
     std::uint64_t value = 0;
-    std::memcpy(&value, reinterpret_cast<const void*>(address), std::min<std::uint64_t>(bytes, sizeof value));
+    std::memcpy(&value, memory, std::min<std::uint64_t>(bytes, sizeof value));
     return value;
+}
+
+/// The bits of a byte that its bit in the mask stands for.
+constexpr std::uint64_t expanded(unsigned mask) {
+    std::uint64_t bits = 0;
+    for (unsigned byte = 0; byte < word_bytes; ++byte)
+        if ((mask >> byte & 1U) != 0) bits |= std::uint64_t{0xFF} << (8 * byte);
+    return bits;
+}
+
+/// How many bytes a mask of four has.
+constexpr unsigned count_of(unsigned mask) {
+    return (mask & 1U) + (mask >> 1 & 1U) + (mask >> 2 & 1U) + (mask >> 3 & 1U);
 }
 
 RaceSide side_of(Record record, AccessClass kind, std::uint64_t block) {
@@ -289,8 +308,9 @@ void RaceDetector::report(Record before, AccessClass kind, const Looked& now, co
     if (exhausted_ || (kind == AccessClass::atomic && scope_of(before) == AtomicScope::mixed)) return;
     const RaceKey key{site_of(before) | static_cast<std::uint32_t>(kind) << 16,
                       site_of(now.record) | static_cast<std::uint32_t>(now.kind) << 16};
-    if (recent_ == races_.end() || recent_->first != key) recent_ = races_.try_emplace(key).first;
-    Race& merged = recent_->second;
+    Recent& recent = recent_[(key.first * 31 + key.second) % recent_.size()];
+    if (recent.race == nullptr || recent.key != key) recent = {key, &races_[key]};
+    Race& merged = *recent.race;
     // The element that this access is to, or the word of one that is longer.
     const bool is_whole = now.bytes <= sizeof merged.old_value;
     const std::uint64_t address = is_whole ? now.address : word.address;
@@ -298,10 +318,10 @@ void RaceDetector::report(Record before, AccessClass kind, const Looked& now, co
     bool equal = now.has_value && kind == AccessClass::write && now.kind == AccessClass::write;
     if (equal) {
         const std::uint64_t changed = content(address, element_bytes) ^ now.value;
-        for (unsigned byte = 0; equal && byte < word_bytes; ++byte) {
-            const unsigned shift = 8 * static_cast<unsigned>(word.address + byte - address);
-            if ((both >> byte & 1U) != 0) equal = (changed >> shift & 0xFF) == 0;
-        }
+        // The word may begin in front of the element, or in it.
+        const auto shift = static_cast<std::int64_t>(word.address - address) * 8;
+        const std::uint64_t here = shift < 0 ? changed << -shift : changed >> shift;
+        equal = (here & expanded(both)) == 0;
     }
     // An example whose writes differ says more than one whose writes are equal. So does one that a barrier of
     // the warp would not mend.
@@ -327,7 +347,7 @@ void RaceDetector::report(Record before, AccessClass kind, const Looked& now, co
     }
     ++merged.pairs;
     ++pairs_;
-    merged.pair_bytes += static_cast<unsigned>(__builtin_popcount(both));
+    merged.pair_bytes += count_of(both);
     merged.equal_writes += equal ? 1 : 0;
 }
 
@@ -366,7 +386,7 @@ std::vector<Race> RaceDetector::launch_ends() {
     all.reserve(races_.size());
     for (auto& [key, race] : races_) all.push_back(race);
     races_.clear();
-    recent_ = races_.end();
+    recent_.fill({});
     variables_.clear();
     return all;
 }

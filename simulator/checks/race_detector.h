@@ -218,7 +218,11 @@ class RaceDetector {
     std::unordered_map<std::uint32_t, bool> flags_;              ///< sites of flags → whether they write
     using RaceKey = std::pair<std::uint32_t, std::uint32_t>;     ///< site and class of each
     std::map<RaceKey, Race> races_;
-    std::map<RaceKey, Race>::iterator recent_ = races_.end();  ///< of the last report
+    struct Recent {
+        RaceKey key;
+        Race* race = nullptr;
+    };
+    std::array<Recent, 16> recent_{};  ///< of the last reports
 };
 
 }  // namespace cudasim::checks

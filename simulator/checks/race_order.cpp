@@ -42,7 +42,7 @@ void RaceDetector::launch_begins(RaceModel model) {
     blocks_.clear();
     variables_.clear();
     races_.clear();
-    recent_ = races_.end();
+    recent_.fill({});
     pairs_ = 0;
     flags_.clear();
     if (!keeps_records_ || begins_anew()) forget_records();
