@@ -71,9 +71,11 @@ PyObject* from_bits(Element type, std::uint64_t bits) {
     } else if (type == Element::float64) {
         std::memcpy(&number.real, &bits, sizeof bits);
     } else {
-        number.whole = width(type) < 8 ? static_cast<std::int32_t>(bits) : static_cast<std::int64_t>(bits);
+        number.whole = static_cast<std::int64_t>(bits);
+        // It may come from a lane whose integer is wider.
+        if (width(type) < 8 && number.whole != static_cast<std::int32_t>(bits)) number.type = Element::int64;
     }
-    return make_number(type, number);
+    return make_number(number.type, number);
 }
 
 /// Puts keyword arguments to their places. False with an exception set.
@@ -129,7 +131,12 @@ PyObject* shuffle(PyObject*, PyObject* const* given, Py_ssize_t positional, PyOb
     constexpr std::uint32_t clamp = kind == WarpKind::shuffle_up ? 0 : jit::warp_size - 1;
     const std::uint32_t operand = clamp << jit::shuffle_clamp_shift | (lane & (jit::warp_size - 1));
     if (!meet_in_warp(kind, mask, bits & 0xFFFFFFFF, operand, low)) return nullptr;
-    if (width(number.type) == 8 && !meet_in_warp(kind, mask, bits >> 32, operand, high)) return nullptr;
+    // Integers of the lanes may be of different widths, as those of Python are: all travel as 64 bits.
+    const bool is_narrow = width(number.type) < 8 && !is_float(number.type);
+    if (is_narrow)
+        bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(bits)));
+    if ((is_narrow || width(number.type) == 8) && !meet_in_warp(kind, mask, bits >> 32, operand, high))
+        return nullptr;
     return from_bits(number.type, (low & 0xFFFFFFFF) | high << 32);
 }
 

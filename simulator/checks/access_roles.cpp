@@ -45,6 +45,29 @@ bool orders_threads(const Instruction& instruction) {
 
 namespace {
 
+/// A load that is volatile does not, whatever LLVM says.
+bool writes_memory(const Instruction& instruction) {
+    return !isa<LoadInst>(instruction) && instruction.mayWriteToMemory() && !is_internal(instruction) &&
+           !jit::fence_at(instruction) && jit::any_hook_called_by(instruction) == nullptr &&
+           !jit::is_capture(instruction);
+}
+
+/// Whether a way leads from the branch back to the load on which no memory is written.
+bool loops_again(const LoadInst& load, const Instruction& branch, const Loop& loop) {
+    if (branch.getNumSuccessors() < 2 || !loop.isLoopInvariant(load.getPointerOperand())) return false;
+    const auto is_quiet = [](const BasicBlock& block) { return none_of(block, writes_memory); };
+    if (!is_quiet(*load.getParent()) || !is_quiet(*branch.getParent())) return false;
+    SmallPtrSet<const BasicBlock*, 16> known;
+    SmallVector<const BasicBlock*, 16> open(successors(branch.getParent()));
+    while (!open.empty()) {
+        const BasicBlock* block = open.pop_back_val();
+        if (!loop.contains(block) || !known.insert(block).second) continue;
+        if (block == load.getParent()) return true;
+        if (is_quiet(*block)) open.append(succ_begin(block), succ_end(block));
+    }
+    return false;
+}
+
 bool changes_memory(const Instruction& instruction) {
     return instruction.mayWriteToMemory() && !is_internal(instruction) &&
            jit::any_hook_called_by(instruction) == nullptr && !jit::is_capture(instruction);
@@ -92,12 +115,18 @@ bool is_behind_fence(const StoreInst& store) {
 }  // namespace
 
 bool FlagAccesses::contains(const Instruction& instruction) {
-    if (const auto* load = dyn_cast<LoadInst>(&instruction)) return load->isVolatile() && is_polled(*load);
+    if (isa<LoadInst>(instruction)) return is_polled_load(instruction);
     const auto* store = dyn_cast<StoreInst>(&instruction);
     return store != nullptr && store->isVolatile() && is_behind_fence(*store);
 }
 
-/// Whether the loop's end depends on what is loaded.
+bool FlagAccesses::is_polled_load(const Instruction& instruction) {
+    const auto* load = dyn_cast<LoadInst>(&instruction);
+    return load != nullptr && load->isVolatile() && !is_internal(*load) && is_polled(*load);
+}
+
+/// Whether the loop's end depends on what is loaded, or it is loaded again from there, depending on what it was, and nothing
+/// was written in between: a loop that waits, and then takes a lock for example.
 bool FlagAccesses::is_polled(const LoadInst& load) {
     if (!loops_) {
         tree_.recalculate(function_);
@@ -110,6 +139,7 @@ bool FlagAccesses::is_polled(const LoadInst& load) {
     while (!open.empty()) {
         const Instruction* value = open.pop_back_val();
         if (value->isTerminator() && loop->isLoopExiting(value->getParent())) return true;
+        if (value->isTerminator() && loops_again(load, *value, *loop)) return true;
         for (const User* user : value->users()) {
             const auto* next = dyn_cast<Instruction>(user);
             if (next != nullptr && loop->contains(next) && known.insert(next).second) open.push_back(next);

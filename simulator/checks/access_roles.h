@@ -29,6 +29,7 @@ class FlagAccesses {
   public:
     explicit FlagAccesses(llvm::Function& function) : function_(function) {}
     [[nodiscard]] bool contains(const llvm::Instruction& instruction);
+    [[nodiscard]] bool is_polled_load(const llvm::Instruction& instruction);
 
   private:
     [[nodiscard]] bool is_polled(const llvm::LoadInst& load);

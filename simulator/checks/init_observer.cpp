@@ -97,6 +97,12 @@ void InitObserver::allocated(std::uint64_t address, std::uint64_t bytes, std::st
     if (shadow_) shadow_->set_unwritten(address, bytes);
 }
 
+void InitObserver::access(execution::ThreadHandle&, const execution::ObservedAccess& access) {
+    if (access.kind == execution::AccessKind::read) return;
+    const std::lock_guard lock(mutex_);
+    if (shadow_) shadow_->set_written(access.address, access.bytes);
+}
+
 void InitObserver::freed(std::uint64_t address) {
     const std::lock_guard lock(mutex_);
     const auto known = allocations_.find(address);

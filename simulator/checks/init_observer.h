@@ -21,11 +21,12 @@
 
 #include "simulator/checks/init_hooks.h"
 #include "simulator/checks/init_shadow.h"
+#include "simulator/execution/access_observer.h"
 #include "simulator/execution/observer.h"
 
 namespace cudasim::checks {
 
-class InitObserver final : public execution::LaunchObserver {
+class InitObserver final : public execution::LaunchObserver, public execution::AccessObserver {
   public:
     /// @param memory_base where the device's arena begins
     explicit InitObserver(std::uint64_t memory_base) : memory_base_(memory_base) {}
@@ -61,6 +62,8 @@ class InitObserver final : public execution::LaunchObserver {
     void allocated(std::uint64_t address, std::uint64_t bytes, std::string_view label) override;
     void freed(std::uint64_t address) override;
     void copies(const execution::ObservedCopy& copy) override;
+    /// Kernels of Python mode write; what they read is not looked at, because their numbers have no states.
+    void access(execution::ThreadHandle& thread, const execution::ObservedAccess& access) override;
 
     /// A thread uses what nobody wrote. On the thread's own stack; allocates nothing.
     void used(std::uint64_t block, std::uint32_t thread, std::uint64_t shared, std::uint32_t site,

@@ -4,6 +4,7 @@
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
@@ -132,14 +133,30 @@ class RaceChecks {
         }
     }
 
-    std::uint32_t plain_flags(const MemoryAccess& access, bool has_value) {
+    std::uint32_t plain_flags(const MemoryAccess& access, WrittenValue value) {
         return site(*access.at) | ((access.flags & jit::access_write) != 0 ? plain_writes : 0U) |
-               (access.is_volatile ? plain_volatile : 0U) | (has_value ? plain_has_value : 0U) |
-               (barriers_only_ ? plain_barriers_only : 0U);
+               (access.is_volatile ? plain_volatile : 0U) | (barriers_only_ ? plain_barriers_only : 0U) |
+               static_cast<std::uint32_t>(value) << plain_value_shift;
+    }
+
+    struct Written {
+        WrittenValue kind = WrittenValue::unknown;
+        Value* value = nullptr;
+    };
+
+    /// What an access writes; of longer ones where that lies.
+    static Written written_value(IRBuilder<>& builder, const MemoryAccess& access) {
+        if ((access.flags & jit::access_write) == 0) return {};
+        if (const auto* copy = dyn_cast<MemTransferInst>(access.at))
+            return {WrittenValue::address, builder.CreatePtrToInt(copy->getSource(), builder.getInt64Ty())};
+        if (const auto* fill = dyn_cast<MemSetInst>(access.at))
+            return {WrittenValue::fill, builder.CreateZExt(fill->getValue(), builder.getInt64Ty())};
+        Value* const number = stored_number(builder, access);
+        return {number != nullptr ? WrittenValue::number : WrittenValue::unknown, number};
     }
 
     /// What a store writes, as a number; nullptr where it is too long.
-    static Value* written_value(IRBuilder<>& builder, const MemoryAccess& access) {
+    static Value* stored_number(IRBuilder<>& builder, const MemoryAccess& access) {
         const auto* store = dyn_cast<StoreInst>(access.at);
         if (store == nullptr) return nullptr;
         Value* value = const_cast<Value*>(store->getValueOperand());
@@ -163,23 +180,24 @@ class RaceChecks {
 
     void emit_plain_call(IRBuilder<>& builder, const MemoryAccess& access) {
         builder.SetCurrentDebugLocation(access.at->getDebugLoc());
-        Value* value = written_value(builder, access);
+        const Written written = written_value(builder, access);
         Value* bytes = access.bytes ? builder.CreateZExtOrTrunc(access.bytes, builder.getInt64Ty())
                                     : builder.getInt64(access.fixed_bytes);
         Type* i64 = builder.getInt64Ty();
         jit::call_hook(
             builder, *hook("cudasim_hook_race_access", {i64, i64, builder.getInt32Ty(), i64}),
-            {address_of(builder, access), bytes, builder.getInt32(plain_flags(access, value != nullptr)),
-             value != nullptr ? value : builder.getInt64(0)});
+            {address_of(builder, access), bytes, builder.getInt32(plain_flags(access, written.kind)),
+             written.value != nullptr ? written.value : builder.getInt64(0)});
     }
 
     /// Behind the access: whether a compare-and-swap has written is known then, and nobody runs in between.
     void call_atomic(const MemoryAccess& access, bool is_flag) {
         IRBuilder<> builder(access.at->getNextNode());
-        emit_atomic_call(builder, access, is_flag);
+        emit_atomic_call(builder, access, is_flag, true);
     }
 
-    void emit_atomic_call(IRBuilder<>& builder, const MemoryAccess& access, bool is_flag) {
+    /// @param behind the builder is behind the access; else nobody asks whether a compare-and-swap writes
+    void emit_atomic_call(IRBuilder<>& builder, const MemoryAccess& access, bool is_flag, bool behind) {
         builder.SetCurrentDebugLocation(access.at->getDebugLoc());
         AtomicKind kind = AtomicKind::update;
         Value* wrote = builder.getInt32(1);
@@ -187,7 +205,7 @@ class RaceChecks {
         if (isa<StoreInst>(access.at)) kind = AtomicKind::store;
         if (auto* exchange = dyn_cast<AtomicCmpXchgInst>(access.at)) {
             kind = AtomicKind::compare_and_swap;
-            if (builder.GetInsertPoint() != exchange->getIterator())
+            if (behind)
                 wrote = builder.CreateZExt(builder.CreateExtractValue(exchange, 1), builder.getInt32Ty());
         }
         const AtomicScope scope = is_flag ? AtomicScope::device : scope_of(access);
@@ -307,7 +325,7 @@ class RaceChecks {
         }
         builder.SetInsertPoint(line.slow);
         if (kind == AccessClass::atomic)
-            emit_atomic_call(builder, access, false);
+            emit_atomic_call(builder, access, false, false);
         else
             emit_plain_call(builder, access);
         builder.CreateBr(line.done);
@@ -503,7 +521,7 @@ class RaceCheckInstrumentation final : public jit::Instrumentation {
     [[nodiscard]] std::string_view name() const override {
         return of_all_ ? "race_checks_of_all" : "race_checks";
     }
-    [[nodiscard]] std::uint32_t version() const override { return 7; }
+    [[nodiscard]] std::uint32_t version() const override { return 8; }
     [[nodiscard]] std::span<const jit::HookAddress> hooks() const override { return race_hooks(); }
 
     /// A dead load that races is a race.
@@ -514,7 +532,11 @@ class RaceCheckInstrumentation final : public jit::Instrumentation {
     void late(Compilation& compilation) const override {
         bool barriers_only = true, waits = false;
         for (Function& function : *compilation.module) {
-            barriers_only = barriers_only && none_of(instructions(function), orders_threads);
+            FlagAccesses flags(function);
+            const auto orders = [&](const Instruction& instruction) {
+                return orders_threads(instruction) || flags.is_polled_load(instruction);
+            };
+            barriers_only = barriers_only && none_of(instructions(function), orders);
             waits = waits || any_of(instructions(function), [](const Instruction& instruction) {
                         return jit::barrier_at(instruction) || jit::warp_operation_at(instruction);
                     });

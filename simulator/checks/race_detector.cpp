@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "simulator/checks/race_state.h"
 
@@ -24,11 +25,13 @@ struct RaceDetector::Looked {
     AtomicScope scope = AtomicScope::device;
     bool barriers_only = false;
     std::uint64_t address = 0, bytes = 0;
-    bool has_value = false;
-    std::uint64_t value = 0;  ///< its byte at `address` is the lowest
+    WrittenValue written = WrittenValue::unknown;
+    std::uint64_t value = 0;
     /// Records of earlier epochs are those of earlier launches, or of the block that had the shared memory
     /// before.
     std::uint32_t floor = 0;
+
+    [[nodiscard]] bool repeats_races(RaceDetector& detector) const;
 };
 
 /// The part of it that lies in one word.
@@ -103,9 +106,64 @@ void RaceDetector::access(Block& block, std::uint32_t thread, const PlainAccess&
     now.barriers_only = access.barriers_only;
     now.address = access.address;
     now.bytes = access.bytes;
-    now.has_value = access.has_value;
+    now.written = access.written;
     now.value = access.value;
+    if (now.bytes == word_bytes && now.address % word_bytes == 0 && now.repeats_races(*this)) return;
     look_at(now, access.address, access.bytes);
+}
+
+/// What look_at() does with an access to one word, in the case that is usual where a launch races very often: whole
+/// words, and pairs of lines that are known to race, with an example that this one does not better.
+/// @return whether that is so; else nothing was done
+bool RaceDetector::Looked::repeats_races(RaceDetector& detector) const {
+    Cell& cell = detector.shadow_.cell(address);
+    const bool is_write = kind == AccessClass::write;
+    const auto is_live = [&](Record known) {
+        return epoch_of(known) >= floor && !detector.is_ordered(known, block, thread);
+    };
+    struct Pair {
+        Race* race = nullptr;
+        bool equal = false;
+    };
+    std::array<Pair, 4> pairs;
+    std::size_t count = 0;
+    const auto is_usual = [&](Record before, AccessClass other) {
+        if (epoch_of(before) < floor) return true;
+        if (bytes_of(before) != all_bytes) return false;
+        if ((before & has_more) != 0 && detector.shadow_.find_crowd(address) != nullptr) return false;
+        if (!is_live(before)) return true;
+        const Recent& recent = detector.recent_of(key_of(before, other, record, kind));
+        if (recent.race == nullptr || recent.key != key_of(before, other, record, kind)) return false;
+        const Race& known = *recent.race;
+        const Word word{address, all_bytes, cell};
+        const bool equal = is_write && other == AccessClass::write && writes_the_same(*this, word, all_bytes);
+        if (known.cause == RaceCause::no_warp_barrier || (!equal && known.equal_writes == known.pairs))
+            return false;
+        pairs[count++] = {recent.race, equal};
+        return true;
+    };
+    if (!is_usual(cell.written, AccessClass::write) || !is_usual(cell.atomic, AccessClass::atomic))
+        return false;
+    auto& readers = cell.read;
+    if (is_write) {
+        if (!is_usual(readers[0], AccessClass::read) || !is_usual(readers[1], AccessClass::read))
+            return false;
+    } else if (count == 0 || !barriers_only || bytes_of(readers[0]) != all_bytes ||
+               bytes_of(readers[1]) != all_bytes || !is_live(readers[0]) || !is_live(readers[1]) ||
+               (detector.block_of(epoch_of(readers[0])) == detector.block_of(epoch_of(readers[1])) &&
+                detector.block_of(epoch_of(readers[0])) != block.index)) {
+        return false;  // the readers change
+    }
+    if (is_write) cell.written = record | all_bytes;
+    if (epoch_of(readers[1]) >= floor) readers[1] |= has_more;
+    for (std::size_t i = 0; i < count; ++i) {
+        Race& race = *pairs[i].race;
+        ++race.pairs;
+        race.pair_bytes += word_bytes;
+        race.equal_writes += pairs[i].equal ? 1 : 0;
+    }
+    detector.pairs_ += count;
+    return true;
 }
 
 void RaceDetector::compare_atomic(Block& block, std::uint32_t thread, const AtomicAccess& access) {
@@ -306,23 +364,16 @@ void RaceDetector::add_to_crowd(const Looked& now, const Word& word, Record reco
 void RaceDetector::report(Record before, AccessClass kind, const Looked& now, const Word& word,
                           unsigned both) {
     if (exhausted_ || (kind == AccessClass::atomic && scope_of(before) == AtomicScope::mixed)) return;
-    const RaceKey key{site_of(before) | static_cast<std::uint32_t>(kind) << 16,
-                      site_of(now.record) | static_cast<std::uint32_t>(now.kind) << 16};
-    Recent& recent = recent_[(key.first * 31 + key.second) % recent_.size()];
+    const RaceKey key = key_of(before, kind, now.record, now.kind);
+    Recent& recent = recent_of(key);
     if (recent.race == nullptr || recent.key != key) recent = {key, &races_[key]};
     Race& merged = *recent.race;
     // The element that this access is to, or the word of one that is longer.
     const bool is_whole = now.bytes <= sizeof merged.old_value;
     const std::uint64_t address = is_whole ? now.address : word.address;
     const std::uint64_t element_bytes = is_whole ? now.bytes : word_bytes;
-    bool equal = now.has_value && kind == AccessClass::write && now.kind == AccessClass::write;
-    if (equal) {
-        const std::uint64_t changed = content(address, element_bytes) ^ now.value;
-        // The word may begin in front of the element, or in it.
-        const auto shift = static_cast<std::int64_t>(word.address - address) * 8;
-        const std::uint64_t here = shift < 0 ? changed << -shift : changed >> shift;
-        equal = (here & expanded(both)) == 0;
-    }
+    const bool equal =
+        kind == AccessClass::write && now.kind == AccessClass::write && writes_the_same(now, word, both);
     // An example whose writes differ says more than one whose writes are equal. So does one that a barrier of
     // the warp would not mend.
     const bool is_first = merged.pairs == 0;
@@ -342,13 +393,32 @@ void RaceDetector::report(Record before, AccessClass kind, const Looked& now, co
             merged.shared_low = now.block.shared_bytes != 0 ? now.block.shared_low : 0;
             merged.old_value = content(address, element_bytes);
             merged.new_value = now.value;
-            merged.has_new_value = now.has_value && is_whole;
+            merged.has_new_value = now.written == WrittenValue::number && is_whole;
         }
     }
     ++merged.pairs;
     ++pairs_;
     merged.pair_bytes += count_of(both);
     merged.equal_writes += equal ? 1 : 0;
+}
+
+/// Whether a write is about to write what is there, in the given bytes of the word.
+bool RaceDetector::writes_the_same(const Looked& now, const Word& word, unsigned both) {
+    if (now.written == WrittenValue::unknown) return false;
+    if (now.written == WrittenValue::number) {
+        const std::uint64_t changed = content(now.address, now.bytes) ^ now.value;
+        // The word may begin in front of the access, or in it.
+        const auto shift = static_cast<std::int64_t>(word.address - now.address) * 8;
+        return ((shift < 0 ? changed << -shift : changed >> shift) & expanded(both)) == 0;
+    }
+    for (unsigned byte = 0; byte < word_bytes; ++byte) {
+        if ((both >> byte & 1U) == 0) continue;
+        const std::uint64_t at = word.address + byte;
+        const std::uint64_t wanted =
+            now.written == WrittenValue::fill ? now.value & 0xFF : content(now.value + (at - now.address), 1);
+        if (content(at, 1) != wanted) return false;
+    }
+    return true;
 }
 
 /// Volatile flags are atomic accesses to the detector, and none to whoever reads a report.
@@ -364,20 +434,32 @@ RaceCause RaceDetector::cause_of(Record before, AccessClass kind, const Looked& 
     if (kind == AccessClass::atomic && now.kind == AccessClass::atomic) return RaceCause::narrow_scope;
     const std::uint32_t epoch = epoch_of(before), thread = thread_of(before);
     const std::uint64_t owner = block_of(epoch);
+    // Who has seen a value that the other thread, or its block, published behind its access.
+    const auto missing_fence = [&](const Thread& observer) -> std::optional<RaceCause> {
+        for (const std::uint64_t address : observer.observed) {
+            const auto variable = variables_.find(address);
+            if (address == 0 || variable == variables_.end()) continue;
+            for (const auto& publisher : variable->second.publishers)
+                // Where that is the very value that races, no fence is what is missing.
+                if (publisher.epoch >= epoch && publisher.block == owner && address != now.address)
+                    return publisher.narrow_fence ? RaceCause::fence_too_narrow : RaceCause::fence_missing;
+        }
+        return std::nullopt;
+    };
     if (!now.block.sync.empty()) {
         const Thread& state = now.block.sync[now.thread];
         if (state.pending_device.contains(owner, thread, epoch) ||
             state.pending_block.contains(owner, thread, epoch))
             return RaceCause::lock_without_fence;
-        for (const std::uint64_t address : state.observed) {
-            const auto variable = variables_.find(address);
-            if (address == 0 || variable == variables_.end()) continue;
-            for (const auto& publisher : variable->second.publishers)
-                if (publisher.epoch >= epoch && publisher.block == owner)
-                    return publisher.narrow_fence ? RaceCause::fence_too_narrow : RaceCause::fence_missing;
-        }
+        if (const auto cause = missing_fence(state)) return *cause;
+        // It may have come through a barrier from another thread of the block.
+        if (owner != now.block.index)
+            for (const Thread& other : now.block.sync)
+                if (const auto cause = missing_fence(other)) return *cause;
     }
-    if (owner != now.block.index) return RaceCause::no_order;
+    if (owner != now.block.index)
+        return (kind == AccessClass::atomic) != (now.kind == AccessClass::atomic) ? RaceCause::not_atomic
+                                                                                  : RaceCause::no_order;
     return thread / lanes == now.thread / lanes ? RaceCause::no_warp_barrier : RaceCause::no_barrier;
 }
 

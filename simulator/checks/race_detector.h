@@ -41,6 +41,14 @@ namespace cudasim::checks {
 
 enum class RaceModel : std::uint8_t { idiom, ptx };
 
+/// What is known of the bytes that a write is about to write.
+enum class WrittenValue : std::uint8_t {
+    unknown,
+    number,   ///< up to 8 bytes
+    address,  ///< where the bytes lie
+    fill      ///< each of them
+};
+
 /// A plain or volatile access.
 struct PlainAccess {
     std::uint64_t address = 0;
@@ -51,8 +59,8 @@ struct PlainAccess {
     /// readers stand for all. The same for all accesses of a launch.
     bool barriers_only = false;
     std::uint32_t site = unknown_site;
-    std::uint64_t value = 0;  ///< what a write of up to 8 bytes writes
-    bool has_value = false;
+    WrittenValue written = WrittenValue::unknown;
+    std::uint64_t value = 0;  ///< as `written` says
 };
 
 enum class AtomicKind : std::uint8_t { load, store, update, compare_and_swap };
@@ -84,6 +92,7 @@ enum class RaceCause : std::uint8_t {
     no_barrier,          ///< threads of one block
     no_warp_barrier,     ///< of one warp
     no_order,            ///< of different blocks, which have no common barrier
+    not_atomic,          ///< the same, and one of the two is an atomic operation
     narrow_scope,        ///< two atomic accesses of which one does not reach the other's block
     lock_without_fence,  ///< the second took a lock behind the first's release, and has no fence behind that
     fence_missing,       ///< the first published by an atomic access without a fence in front of it
@@ -188,6 +197,7 @@ class RaceDetector {
     void add_to_crowd(const Looked& now, const Word& word, Record record, AccessClass kind);
     void look_at(const Looked& now, std::uint64_t address, std::uint64_t bytes);
     void report(Record before, AccessClass kind, const Looked& now, const Word& word, unsigned both);
+    [[nodiscard]] static bool writes_the_same(const Looked& now, const Word& word, unsigned both);
     [[nodiscard]] RaceSide described(RaceSide side) const;
     [[nodiscard]] RaceCause cause_of(Record before, AccessClass kind, const Looked& now) const;
 
@@ -223,6 +233,14 @@ class RaceDetector {
         Race* race = nullptr;
     };
     std::array<Recent, 16> recent_{};  ///< of the last reports
+    [[nodiscard]] static RaceKey key_of(Record first, AccessClass first_kind, Record second,
+                                        AccessClass second_kind) {
+        return {site_of(first) | static_cast<std::uint32_t>(first_kind) << 16,
+                site_of(second) | static_cast<std::uint32_t>(second_kind) << 16};
+    }
+    [[nodiscard]] Recent& recent_of(RaceKey key) {
+        return recent_[(key.first * 31 + key.second) % recent_.size()];
+    }
 };
 
 }  // namespace cudasim::checks

@@ -35,7 +35,7 @@ void cudasim_hook_race_access(ThreadContext* context, std::uint64_t address, std
     access.is_volatile = (flags & plain_volatile) != 0;
     access.barriers_only = (flags & plain_barriers_only) != 0;
     access.site = flags & site_mask;
-    access.has_value = (flags & plain_has_value) != 0;
+    access.written = static_cast<WrittenValue>(flags >> plain_value_shift & 3U);
     access.value = value;
     block->detector->access(*block, context->thread, access);
 }

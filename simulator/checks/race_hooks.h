@@ -14,9 +14,9 @@ namespace cudasim::checks {
 enum PlainFlags : std::uint32_t {
     plain_writes = 1U << 15,
     plain_volatile = 1U << 16,
-    plain_has_value = 1U << 17,
-    plain_barriers_only = 1U << 18
+    plain_barriers_only = 1U << 17
 };
+inline constexpr unsigned plain_value_shift = 18;  ///< two bits: WrittenValue
 
 /// Of cudasim_hook_race_atomic.
 inline constexpr unsigned atomic_kind_shift = 15, atomic_scope_shift = 17, atomic_order_shift = 19;

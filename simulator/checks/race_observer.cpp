@@ -49,6 +49,10 @@ std::string cure(const Race& race) {
             return "nothing orders the blocks: there is no barrier for them but that of the grid, and no "
                    "fence "
                    "with an atomic operation that the other one waits for";
+        case RaceCause::not_atomic:
+            return "one of the two is an atomic operation, and nothing orders the other one: either it has "
+                   "to be "
+                   "atomic, too, or a fence with another atomic operation has to come in between";
         case RaceCause::narrow_scope:
             return "the scope is too narrow: an atomic operation of block scope is atomic for the threads of "
                    "its own block only";
@@ -131,7 +135,8 @@ Finding finding_of(const Race& race, const execution::ObserverFindings& launch) 
 }  // namespace
 
 RaceObserver::RaceObserver(std::uint64_t memory_base)
-    : shadow_(shadow_window(memory_base).low, shadow_window(memory_base).bytes), detector_(shadow_),
+    : shadow_(shadow_window(memory_base).low, shadow_window(memory_base).bytes),
+      detector_(shadow_),
       between_streams_(shadow_, detector_) {}
 
 void RaceObserver::launch_begins(const execution::LaunchBegin& launch) {
@@ -212,8 +217,11 @@ void RaceObserver::access(execution::ThreadHandle& thread, const execution::Obse
     plain.is_volatile = access.is_volatile;
     plain.site = site;
     if (access.written != nullptr && access.bytes <= sizeof plain.value) {
-        plain.has_value = true;
+        plain.written = WrittenValue::number;
         std::memcpy(&plain.value, access.written, access.bytes);
+    } else if (access.written != nullptr) {
+        plain.written = WrittenValue::address;
+        plain.value = reinterpret_cast<std::uint64_t>(access.written);
     }
     detector_.access(*block->second, thread.thread(), plain);
 }

@@ -62,10 +62,12 @@ execution::LaunchOptions SimulatedDevice::with_checks(const execution::LaunchOpt
         wanted.races = wanted.init = false;
         checks::choose(wanted, chosen.compile.instrumentations);
     }
-    if (wanted.init)
+    if (wanted.init) {
         chosen.observers.add(init_);
-    else
+        chosen.access_observers.add(init_);
+    } else {
         init_.launch_unchecked();
+    }
     if (!wanted.races) return chosen;
     checks::RaceObserver& races = look_for_races();
     races.set_model(checks::race_model_of(options.compile.instrumentations));

@@ -12,12 +12,12 @@ namespace cudasim::execution {
 namespace {
 
 /// Accesses of a thread between two barriers after which it keeps its turn.
-constexpr std::uint32_t most_accesses = 1 << 14;
+constexpr std::uint32_t most_accesses = 1 << 11;
 /// Lockstep: after so many choices that left lanes out, all of the warp go on once. Lanes that wait for
 /// others in a loop would keep them from the lock that they hold.
 constexpr std::uint32_t most_left_out = 64;
 /// Rounds for which delayed threads wait for others.
-constexpr std::uint32_t delay_pct = 64, delay_starve = 10'000;
+constexpr std::uint32_t delay_pct = 64, delay_starve = 2'000;
 constexpr std::uint64_t most_bits_of_delay = 5;
 /// Where all others have spun for so many rounds, they may wait for those that are delayed.
 constexpr std::uint32_t most_idle_rounds = 8;

@@ -185,8 +185,11 @@ struct Launch {
         if (options.poll_host({blocks_run.load(std::memory_order_relaxed), block_count, seconds}))
             request_stop(Stop::interrupted);
     }
-    /// Whether a round of turns that brings stacks and memory back unchanged proves a livelock.
+    /// Whether a round of turns that brings stacks and memory back unchanged proves a livelock: nobody else can
+    /// change what the threads see. Asked when it seems that they only spin.
     [[nodiscard]] bool shows_its_state() const {
+        const std::lock_guard lock(*arena_mutex);
+        if (arena->has_memory_of_host()) return false;
         return host_kernel ? host_kernel->keeps_state_on_device() : !kernel->reads_clock;
     }
     [[nodiscard]] bool blocks_left() const {

@@ -133,6 +133,12 @@ bool Arena::take(std::uint64_t address, std::uint64_t footprint) {
 }
 
 /// Whether capacity and host have room for so much more.
+bool Arena::has_memory_of_host() const {
+    return std::ranges::any_of(live_, [](const auto& each) {
+        return !each.second.counted || each.second.adopted || each.second.shared;
+    });
+}
+
 bool Arena::fits(std::uint64_t bytes, bool counted) const {
     if (bytes > capacity_ - (counted ? std::min(in_use_, capacity_) : 0)) return false;
     // Simulated memory is real memory: refusing is kinder than driving the host out of memory.

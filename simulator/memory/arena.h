@@ -102,6 +102,8 @@ class Arena {
     [[nodiscard]] bool near_adopted(std::uint64_t address, std::uint64_t distance) const;
     [[nodiscard]] std::uint64_t capacity() const { return capacity_; }
     [[nodiscard]] std::uint64_t in_use() const { return in_use_; }
+    /// Whether others than kernels may change some of it at any time: the host, or another process.
+    [[nodiscard]] bool has_memory_of_host() const;
     [[nodiscard]] std::size_t live_allocations() const { return live_.size(); }
 
   private:

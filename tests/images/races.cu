@@ -163,3 +163,109 @@ KERNEL structs_overlap(int* data, int* flag, int* out) {
     data[thread_index()] = thread_index();  // race: B
     *(Quad*)(out + 2 * thread_index()) = *(Quad*)(data + 4);  // race: A, race: B
 }
+
+KERNEL a_flag_that_an_atomic_operation_sets(int* data, volatile int* flag, int* out) {
+    if (thread_index() != 0) return;
+    if (block_index() == 0) {
+        __nvvm_atom_xchg_gen_i((int*)flag, 1);
+    } else {
+        while (*flag == 0) {
+        }
+        out[0] = 1;
+    }
+}
+
+KERNEL a_flag_that_ends_a_loop_by_break(int* data, volatile int* flag, int* out) {
+    if (thread_index() != 0) return;
+    if (block_index() == 0) {
+        data[0] = 42;
+        __nvvm_membar_gl();
+        flag[0] = 1;
+    } else {
+        while (true) {
+            int value = flag[0];
+            if (value == 1) break;
+        }
+        __nvvm_membar_gl();
+        out[0] = data[0];
+    }
+}
+
+KERNEL a_lock_that_is_tested_before_it_is_taken(int* mutex, int* value, int* out) {
+    if (thread_index() != 0) return;
+    bool done = false;
+    while (!done) {
+        if (*(volatile int*)mutex == 0 && __nvvm_atom_cas_gen_i(mutex, 0, 1) == 0) {
+            __nvvm_membar_gl();
+            value[0] += 1;
+            __nvvm_membar_gl();
+            __nvvm_atom_xchg_gen_i(mutex, 0);
+            done = true;
+        }
+    }
+}
+
+KERNEL a_lock_that_is_tested_in_a_loop_of_its_own(int* mutex, int* value, int* out) {
+    if (thread_index() != 0) return;
+    while (true) {
+        while (*(volatile int*)mutex != 0) {
+        }
+        if (__nvvm_atom_cas_gen_i(mutex, 0, 1) == 0) break;
+    }
+    __nvvm_membar_gl();
+    value[0] += 1;
+    __nvvm_membar_gl();
+    *(volatile int*)mutex = 0;
+}
+
+KERNEL a_lock_that_is_tested_and_taken_in_one_condition(int* mutex, int* value, int* out) {
+    if (thread_index() != 0) return;
+    while (*(volatile int*)mutex != 0 || __nvvm_atom_cas_gen_i(mutex, 0, 1) != 0) {
+    }
+    __nvvm_membar_gl();
+    value[0] += 1;
+    __nvvm_membar_gl();
+    __nvvm_atom_xchg_gen_i(mutex, 0);
+}
+
+KERNEL such_a_lock_without_fences(int* mutex, int* value, int* out) {
+    if (thread_index() != 0) return;
+    while (*(volatile int*)mutex != 0 || __nvvm_atom_cas_gen_i(mutex, 0, 1) != 0) {
+    }
+    value[0] += 1;  // race: A
+    __nvvm_atom_xchg_gen_i(mutex, 0);
+}
+
+KERNEL volatile_elements_in_a_loop_are_no_flags(int* data, volatile int* values, int* out) {
+    if (thread_index() != 0) return;
+    if (block_index() == 0) {
+        for (int i = 0; i < 8; ++i) values[i] = i;  // race: A
+    } else {
+        int count = 0;
+        for (int i = 0; i < 8; ++i)
+            if (values[i] > 3) ++count;  // race: A
+        out[0] = count;
+    }
+}
+
+KERNEL a_compare_and_swap_whose_result_nobody_uses(int* data, int* other, int* out) {
+    __nvvm_atom_cas_gen_i(&data[thread_index() & 3], 0, 1);
+}
+
+struct Four {
+    int a, b, c, d;
+};
+
+KERNEL equal_structs(int* data, int* other, int* out) {
+    Four four{1, 2, 3, 4};
+    *(Four*)data = four;  // equal: A
+}
+
+KERNEL structs_that_differ_in_one_member(int* data, int* other, int* out) {
+    Four four{1, 2, thread_index(), 4};
+    *(Four*)data = four;  // race: A
+}
+
+KERNEL equal_fills(int* data, int* other, int* out) {
+    __builtin_memset(data, 7, 32);  // equal: A
+}

@@ -31,9 +31,9 @@ def kernels():
 KERNELS = kernels()
 
 
-@pytest.fixture(scope="module")
-def image(tmp_path_factory):
-    return image_of(SOURCE, tmp_path_factory.mktemp("races"))
+@pytest.fixture(scope="module", params=[False, True], ids=["as_written", "optimised"])
+def image(request, tmp_path_factory):
+    return image_of(SOURCE, tmp_path_factory.mktemp("races"), request.param)
 
 
 @pytest.mark.parametrize("chosen", [{}, {"carrier": "fiber"}, {"policy": "reverse"}], ids=str)

@@ -367,7 +367,12 @@ def host_findings(action, kind="mapped"):
 @pytest.mark.parametrize("kind", ["mapped", "managed"])
 @pytest.mark.parametrize(
     "action",
-    [lambda a: a[5], lambda a: a.sum(), lambda a: a.__setitem__(7, 2), lambda a: (element(a, 3000), element(a, 100))],
+    [
+        lambda a: a[5],
+        lambda a: a.sum(),
+        lambda a: a.__setitem__(7, 2),
+        lambda a: (element(a, 3000), element(a, 100)),
+    ],
     ids=["read", "sum", "write", "later"],
 )
 def test_the_host_touches_what_a_kernel_writes(action, kind):

@@ -218,3 +218,49 @@ def test_faults_come_all_the_same():
     with options.override(check="all"), pytest.raises(ZeroDivisionError) as raised:
         beyond[1, 1](cuda.to_device(np.zeros(3, np.int64)), cuda.device_array(3, np.int64))
     assert "uninitialised" not in str(raised.value)
+
+
+@cuda.jit
+def fill_half(x):
+    i = cuda.grid(1)
+    if i < x.size // 2:
+        x[i] = i
+
+
+@cuda.jit
+def fill_half_by_numpy(x):
+    if cuda.grid(1) == 0:
+        x[: x.size // 2][:] = 1
+
+
+@cuda.jit
+def count_half(x):
+    i = cuda.grid(1)
+    if i < x.size // 2:
+        cuda.atomic.exch(x, i, i)
+
+
+@cuda.jit
+def add_one(x, y):
+    i = cuda.grid(1)
+    if i < y.size:
+        y[i] = x[i] + 1
+
+
+@pytest.mark.parametrize("kernel", [fill_half, fill_half_by_numpy, count_half])
+def test_what_python_mode_writes_is_written(kernel):
+    x, y = cuda.device_array(64, np.int32), cuda.device_array(32, np.int32)
+    z = cuda.device_array(64, np.int32)
+    with cudasim.check("init") as found:
+        with options.override(mode="python"):
+            kernel[1, 64](x)
+        add_one[1, 32](x[:32], y)
+        assert found == []
+        x.copy_to_host()
+    (copied,) = found
+    assert copied.kind == "uninitialised-copy" and "32 elements" in copied.message
+    with cudasim.check("init") as found:
+        with options.override(mode="python"):
+            kernel[1, 64](x)
+        add_one[1, 64](x, z)
+    assert [each.kind for each in found] == ["uninitialised-value"]

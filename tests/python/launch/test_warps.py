@@ -50,6 +50,22 @@ def test_the_result_has_the_values_type():
     assert run(kernel, x, shape=1, dtype=np.float64)[0] == float(x[0]) * 3
 
 
+def test_integers_of_different_widths_meet():
+    def kernel(out, count):
+        base = 0  # a wide integer in lanes 1 to 31, a narrow one in lane 0
+        if cuda.laneid == 0:
+            base = cuda.atomic.add(count, 0, 5)
+        out[0, cuda.laneid] = cuda.shfl_sync(FULL, base, 0)
+        wide = np.int32(7)
+        if cuda.laneid == 3:
+            wide = -(1 << 40)
+        out[1, cuda.laneid] = cuda.shfl_sync(FULL, wide, 3)
+
+    out = run(kernel, np.full(1, -7, np.int32), shape=(2, 32))
+    assert (out[0] == -7).all()
+    assert (out[1] == -(1 << 40)).all()
+
+
 def test_votes():
     def kernel(out):
         i = cuda.threadIdx.x

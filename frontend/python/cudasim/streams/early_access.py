@@ -132,7 +132,9 @@ class Watch:
         finding = host_findings.host_finding(
             "data-race", message, sides[1][1], severity="error", accesses=accesses
         )
-        text = f"error: data-race: {message}\n" + "".join(f"  {name}:\n    {where}\n" for name, where in sides)
+        text = f"error: data-race: {message}\n" + "".join(
+            f"  {name}:\n    {where}\n" for name, where in sides
+        )
         host_findings.fail([(finding, text)])
 
     def touched(self, place: tuple[str, int, dict[str, Any]]) -> None:
