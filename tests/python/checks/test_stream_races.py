@@ -426,7 +426,7 @@ def test_pinned_memory_of_a_copy_that_is_not_waited_for():
         s.synchronize()
         assert len(found) == 2 and "a copy to it, enqueued at" in found[1].message
         element(p, 4)
-        str()
+        element(p, 5)
     assert len(found) == 2
 
 
