@@ -27,7 +27,7 @@ TOOLS = {"memcheck": "memory,leaks,sync", "racecheck": "races", "initcheck": "in
 #: Options that take a value, as the arguments before the script are told from the script's.
 VALUED = (
     "--tool", "--kernel-name", "--launch-skip", "--launch-count", "--print-limit", "--error-exitcode", "--log-file", "--suppressions",
-    "--gen-suppressions", "--json", "--sarif", "--junit", "--schedules", "--repeats",
+    "--gen-suppressions", "--json", "--sarif", "--junit", "--schedules", "--repeats", "--dask",
 )  # fmt: skip
 
 
@@ -95,6 +95,11 @@ def add_to(commands: Any) -> None:
         "--repeats", type=_count, default=10, metavar="N",
         help="launches of each kernel and configuration that are repeated (10)",
     )  # fmt: skip
+    parser.add_argument(
+        "--dask",
+        metavar="ADDRESS",
+        help="repeat launches on the workers of a Dask cluster; the scheduler's address (tcp://host:8786)",
+    )
     script_runner.add_arguments(parser)
     parser.set_defaults(command=run, runs_script=True)
 
@@ -127,6 +132,13 @@ def _run(parsed):
         name: _opened(getattr(parsed, name))
         for name in ("json", "sarif", "junit", "log_file", "gen_suppressions")
     }
+    cluster = _cluster(parsed.dask) if parsed.dask is not None else None
+    executor = None
+    if cluster is not None:
+        # With --dask only.
+        from cudasim.recording.cluster_schedules import OnCluster
+
+        executor = OnCluster(cluster)
     session = CheckSession(
         schedules.first(parsed.schedules, options.get("policy")),
         parsed.repeats,
@@ -134,6 +146,7 @@ def _run(parsed):
         _selection(parsed),
         _own_schedule(),
         only,
+        executor,
     )
     check_session.session = session
     try:
@@ -145,6 +158,8 @@ def _run(parsed):
             unwritten.report_unused()
     finally:
         check_session.session = None
+        if cluster is not None:
+            cluster.close()
     sys.stdout.flush()
     if only is not None and (session.wrong_token or only.launch > session.launches):
         reason = session.wrong_token or f"this program has {session.launches} launches"
@@ -170,7 +185,20 @@ def _run(parsed):
         return status or 1
     if counts["errors"] or counts["warnings"]:
         return parsed.error_exitcode
+    if executor is not None and executor.lost:
+        print("cudasim check: not every schedule was run, see above", file=sys.stderr)
+        return status or 1
     return status
+
+
+def _cluster(address):
+    """The cluster, connected before the program runs. :raises UsageError: where it cannot be used"""
+    from cudasim.recording.cluster import Cluster, ClusterError  # with --dask only
+
+    try:
+        return Cluster(address)
+    except ClusterError as error:
+        raise UsageError(str(error)) from None
 
 
 def _own_schedule():
