@@ -31,6 +31,10 @@ VALUED = (
 )  # fmt: skip
 
 
+#: More schedules are not all named in a report for people; those for programs have them.
+_MOST_NAMES = 32
+
+
 class UsageError(Exception):
     """What was asked for cannot be done; the message says what and why."""
 
@@ -262,7 +266,7 @@ def _print(found: list[Found], session: CheckSession, limit: int, out: TextIO) -
     for each in found[:limit]:
         print(each.text, end="", file=out)
         if each.launch:
-            names = ", ".join(each.schedules)
+            names = _listed(each.schedules)
             print(f"  in launch {each.launch} of the program, order of threads: {names}", file=out)
         if each.finding.kind == "data-race":
             _print_outcome(session, each.launch, out)
@@ -276,6 +280,14 @@ def _print(found: list[Found], session: CheckSession, limit: int, out: TextIO) -
         )
 
 
+def _listed(names):
+    """Names of schedules, of which there may be thousands."""
+    if len(names) <= _MOST_NAMES:
+        return ", ".join(names)
+    shown = _MOST_NAMES // 2
+    return f"{', '.join(names[:shown])} and {len(names) - shown} more"
+
+
 def _print_outcome(session, launch, out):
     """Whether the results depend on the order."""
     outcome = session.outcomes.get(launch)
@@ -285,7 +297,7 @@ def _print_outcome(session, launch, out):
         schedule, (element, value, own) = outcome.differences[0]
         print(f"  results differ: {element} is {own} under {session.own}, {value} under {schedule}", file=out)
     else:
-        print(f"  results are the same under {', '.join((*outcome.compared, session.own))}", file=out)
+        print(f"  results are the same under {_listed((*outcome.compared, session.own))}", file=out)
 
 
 def _counts(session, found):

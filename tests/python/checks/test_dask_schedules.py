@@ -114,6 +114,45 @@ plus_two[1, 64](x, y)
         r"in launch 2 of the program, order of threads: reverse, lockstep, .*, forward\n.* 2 findings ",
         1,
     ),
+    "many kinds of memory": (
+        """
+TABLE = np.arange(8, dtype=np.int32)
+
+@cuda.jit
+def looks_up(flag, out):
+    table = cuda.const.array_like(TABLE)
+    if cuda.blockIdx.x == 0:
+        flag[0] = TABLE[3] + table[2]
+    elif flag[0] == 0:
+        out[1] += 1
+
+@cuda.jit
+def records(flag, r):
+    if cuda.blockIdx.x == 0:
+        cuda.atomic.exch(flag, 0, 1)
+    elif cuda.atomic.add(flag, 0, 0) == 0:
+        r[cuda.threadIdx.x % 2].b[1] += 2
+
+@cuda.jit
+def dynamic(flag, x):
+    tile = cuda.shared.array(0, float32)
+    t = cuda.threadIdx.x
+    if cuda.atomic.exch(flag, 0, 1) == t:
+        tile[t] = t
+    x[t % 2, t % 3] = tile[t]
+
+looks_up[2, 4](zeros(1), zeros())
+records[2, 4](zeros(1), np.zeros(2, np.dtype([("a", np.int32), ("b", np.float64, (2,))], align=True)))
+stream = cuda.stream()
+dynamic[1, 32, stream, 128](zeros(1), np.asfortranarray(np.zeros((2, 3), np.float32)))
+stream.synchronize()
+for shared in (cuda.mapped_array(8, np.int32), cuda.managed_array(8, np.int32)):
+    shared[:] = 0
+    looks_up[2, 4](zeros(1), shared)
+""",
+        r"data-race: data race: \w+ of out\[1\] .* in kernel looks_up.* in kernel records",
+        1,
+    ),
     "fault of the program": (
         """
 @cuda.jit
@@ -283,7 +322,8 @@ def test_a_schedule_that_kills_every_worker_is_told(run):
 
 
 def test_python_mode_is_repeated_here(run, cluster):
-    here = check(run, "--schedules=3", "--mode=python", code=program("order without a race"))
+    twice = program("order without a race") + "exchange[2, 32](zeros(2))\n"
+    here = check(run, "--schedules=3", "--mode=python", code=twice)
     there = check(run, "--schedules=3", "--mode=python", f"--dask={cluster.scheduler_address}")
     notes = [line for line in there.stderr.splitlines() if "on this machine" in line]
     assert notes == [
@@ -428,6 +468,28 @@ def test_schedules_that_crash_or_hang_end_alone(record, run, monkeypatch):
     hung = launch.under(schedules.named("lockstep"))
     assert hung == shares.Done("lockstep", None, "did not end")
     assert 0.5 < time.monotonic() - began < 10
+
+
+def test_elements_are_named_whose_first_byte_is_the_same(run):
+    code = """
+@cuda.jit
+def last_one_wins(x):
+    cuda.atomic.exch(x, 1, 256 * cuda.threadIdx.x)
+
+last_one_wins[1, 3](zeros(2))
+"""
+    done = check(run, code=HEAD + code)
+    assert ": x[1] is 512 under forward, 0 under reverse\n" in done.stderr
+
+
+def test_a_repetition_has_a_limit_where_the_program_has_none(run):
+    run.write(program("time limit"))
+    assert run("-m", "cudasim", "record", "-o", "run.cudasim", "script.py").returncode == 0
+    record = replay.Reader(str(run.folder / "run.cudasim")).read(0)
+    assert not record.options["time_limit"]
+    for wanted in (shares.Checked(0.5, False, []), shares.Replayed({"time_limit": 0.5}, False)):
+        done = under_schedules.RecordedLaunch(record, wanted).under(schedules.named("reverse"))
+        assert "time-limit" in str(done.result)
 
 
 def test_a_launch_that_cannot_be_restored_says_why(record, run, monkeypatch):

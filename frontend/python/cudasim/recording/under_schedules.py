@@ -5,6 +5,7 @@ For `cudasim check --dask` and `cudasim replay --schedules`, on this machine and
 
 from __future__ import annotations
 
+import ctypes
 import pickle
 from typing import TYPE_CHECKING
 
@@ -73,23 +74,46 @@ class RecordedLaunch:
         native = _native.Device(_native.DeviceProfile(record.device), 0, record.memory_base)
         progress = launch_progress(record.display_name, "native")
         in_force = {**record.options, "time_limit": seconds, **schedule.options}
-        # A plan names elements in its findings ("x[3]"), as in the program, which a RestoredLaunch does not.
-        # But its image has variables of its own, so that a launch that has any does without.
-        takes_plan = not any(memory["globals"] for memory in record.memory)
-        options = _native.LaunchOptions(**(record.options if takes_plan else in_force))
+        options = _native.LaunchOptions(**in_force)
         restored = _native.RestoredLaunch(record, options, progress, native)
         if wanted.unwritten:
             ranges = [(restored.relocated(address), size) for address, size in wanted.unwritten]
             with only_device(native) as device:
                 unwritten.forget_writes(device.with_engine(), ranges)
-        if takes_plan:
-            report = self._plan(native, in_force, progress).launch(restored.parameters)
-        else:
-            report = restored.launch()
-        differing = first_difference(_contents(record, restored)) if wanted.compares else None
+        # A plan names elements in its findings ("x[3]"), as in the program, which a RestoredLaunch does not.
+        plan = self._plan(native, options, progress)
+        variables = self._variables_of(plan, restored)
+        report = plan.launch(restored.parameters) if variables is not None else restored.launch()
+        differing = None
+        if wanted.compares:
+            differing = first_difference(_contents(record, restored, variables))
         return CheckedLaunch(findings_of(report), differing)
 
-    def _plan(self, native, in_force, progress):
+    def _variables_of(self, plan, restored):
+        """Where the variables of the plan's image are, which get the recorded contents; 0 where it has none.
+
+        None when the plan does not do for the launch, because it may know the variables by the old address.
+        """
+        record = self._record
+        index = next((k for k, memory in enumerate(record.memory) if memory["globals"]), None)
+        if index is None:
+            return 0
+        plan.compile()  # its image gets its variables now
+        known = {restored.relocated(memory["address"]) for memory in record.memory}
+        made = [(address, size) for address, size, _ in plan.live_memory() if address not in known]
+        begin, size = record.memory[index]["address"], record.memory[index]["bytes"]
+        contents = record.content(index)
+        if [size for _, size in made] != [size] or contents is None:
+            return None
+        every = (record.content(k) for k in range(len(record.memory)))
+        for words in (restored.parameters, *(each for each in every if each)):
+            addresses = np.frombuffer(words[: len(words) // 8 * 8], np.uint64)
+            if np.any((addresses >= begin) & (addresses < begin + size)):
+                return None
+        ctypes.memmove(made[0][0], contents, size)
+        return made[0][0]
+
+    def _plan(self, native, options, progress):
         record = self._record
         return _native.LaunchPlan(
             native.load(self._image),
@@ -97,7 +121,7 @@ class RecordedLaunch:
             record.kernel,
             record.display_name,
             _native.LaunchConfiguration(record.grid, record.block, record.dynamic_shared_bytes),
-            _native.LaunchOptions(**in_force),
+            options,
             progress,
             record.arguments,
         )
@@ -118,10 +142,14 @@ def summary_of(result: replay.Replayed) -> ReplayedLaunch:
     return ReplayedLaunch(result.differences, findings, result.same_addresses)
 
 
-def _contents(record, restored):
-    """(address, label, bytes here, bytes in the program) of each allocation that was recorded."""
+def _contents(record, restored, variables):
+    """(address, label, bytes here, bytes in the program) of each allocation that was recorded.
+
+    :param variables: where those of the image are; 0 or None: where they were restored
+    """
     for index, memory in enumerate(record.memory):
         after = record.content(index, after=True) if memory["recorded_after"] else None
         if after:
-            here = bytes_at(restored.relocated(memory["address"]), memory["bytes"])
+            address = restored.relocated(memory["address"])
+            here = bytes_at(variables if memory["globals"] and variables else address, memory["bytes"])
             yield memory["address"], memory["label"], here, np.frombuffer(after, np.uint8)
