@@ -2,16 +2,12 @@
 
 import os
 import re
-import subprocess
 import sys
-import time
 
 import pytest
-from cudasim import errors
 from cudasim.recording import cluster as clusters
-from cudasim.recording import replay, shares, under_schedules
+from cudasim.recording import shares
 from cudasim.reports import schedules
-from cudasim.reports.child_processes import in_child
 
 distributed = pytest.importorskip(
     "distributed", reason="dask.distributed is not installed (pip install 'cudasim[dask]')"
@@ -368,7 +364,6 @@ def test_a_cluster_without_workers_is_refused(run):
 
 def test_workers_with_another_cudasim_are_refused(run, client, cluster):
     def pretend(version):
-        import sys
 
         import cudasim
 
@@ -440,142 +435,6 @@ def test_shares_of_a_cluster_that_ends_run_here(ends, record, monkeypatch, capsy
         )
         assert [each.schedule for each in expected] == names
         assert any(each.result.differing for each in expected)
-
-
-def test_a_share_refuses_the_record_of_another_version(record):
-    with pytest.raises(shares.ShareError, match="this worker has cudasim .*, and the program has 0.0.1"):
-        shares.run("0.0.1", record, ["reverse"], WANTED)
-
-
-def test_a_share_that_cannot_be_run_says_why():
-    with pytest.raises(shares.ShareError, match="ended with status 1: .*RecordError: .*not a record"):
-        shares.run(__import__("cudasim").__version__, b"not a record", ["reverse"], WANTED)
-
-
-def test_schedules_that_crash_or_hang_end_alone(record, run, monkeypatch):
-    def deadly(launch, schedule, seconds):
-        if schedule.name == "reverse":
-            os.kill(os.getpid(), 9)
-        time.sleep(600)
-
-    monkeypatch.setattr(under_schedules.RecordedLaunch, "_checked", deadly)
-    record = replay.Reader(str(run.folder / "run.cudasim")).read(0)
-    wanted = shares.Checked(-9.0, True, [])  # and ten seconds of grace
-    launch = under_schedules.RecordedLaunch(record, wanted)
-    crashed = launch.under(schedules.named("reverse"))
-    assert crashed == shares.Done("reverse", None, "ended with status -9")
-    began = time.monotonic()
-    hung = launch.under(schedules.named("lockstep"))
-    assert hung == shares.Done("lockstep", None, "did not end")
-    assert 0.5 < time.monotonic() - began < 10
-
-
-def test_elements_are_named_whose_first_byte_is_the_same(run):
-    code = """
-@cuda.jit
-def last_one_wins(x):
-    cuda.atomic.exch(x, 1, 256 * cuda.threadIdx.x)
-
-last_one_wins[1, 3](zeros(2))
-"""
-    done = check(run, code=HEAD + code)
-    assert ": x[1] is 512 under forward, 0 under reverse\n" in done.stderr
-
-
-def test_a_repetition_has_a_limit_where_the_program_has_none(run):
-    run.write(program("time limit"))
-    assert run("-m", "cudasim", "record", "-o", "run.cudasim", "script.py").returncode == 0
-    record = replay.Reader(str(run.folder / "run.cudasim")).read(0)
-    assert not record.options["time_limit"]
-    for wanted in (shares.Checked(0.5, False, []), shares.Replayed({"time_limit": 0.5}, False)):
-        done = under_schedules.RecordedLaunch(record, wanted).under(schedules.named("reverse"))
-        assert "time-limit" in str(done.result)
-
-
-def test_a_launch_that_cannot_be_restored_says_why(record, run, monkeypatch):
-    def refuses(launch, schedule, seconds):
-        raise errors.RecordError("the recorded places are taken")
-
-    monkeypatch.setattr(under_schedules.RecordedLaunch, "_repeated", refuses)
-    launch = under_schedules.RecordedLaunch(replay.Reader(str(run.folder / "run.cudasim")).read(0), WANTED)
-    done = launch.under(schedules.named("reverse"))
-    assert done == shares.Done("reverse", None, "was not run: the recorded places are taken")
-
-
-def test_a_child_that_is_waited_for_in_vain_is_not_left_behind(monkeypatch):
-    def interrupted(descriptor, seconds):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("cudasim.reports.child_processes._read_all", interrupted)
-    children = []
-    fork = os.fork
-
-    def forked():
-        child = fork()
-        children.append(child)
-        return child
-
-    monkeypatch.setattr(os, "fork", forked)
-    with pytest.raises(KeyboardInterrupt):
-        in_child(lambda: time.sleep(600), 600)
-    assert len(children) == 1 and not os.path.exists(f"/proc/{children[0]}")
-
-
-def test_a_share_ends_with_its_worker(run):
-    """Its launch would go on for a minute."""
-    run.write(
-        HEAD
-        + """
-@cuda.jit
-def counts(x):
-    while x[1] == 0:
-        x[0] += 1
-
-counts[1, 1](zeros(2))
-"""
-    )
-    run("-m", "cudasim", "record", "--time-limit=0.1", "-o", "run.cudasim", "script.py")
-    worker = subprocess.Popen(
-        [
-            sys.executable,
-            "-c",
-            "import cudasim; from cudasim.recording import shares\n"
-            "record = open('run.cudasim', 'rb').read()\n"
-            "shares.run(cudasim.__version__, record, ['reverse'], shares.Checked(60.0, True, []))",
-        ],
-        cwd=run.folder,
-    )
-    share = awaited(lambda: children_of(worker.pid))
-    repetition = awaited(lambda: children_of(share))
-    worker.kill()
-    worker.wait()
-    assert awaited(lambda: not is_alive(share) and not is_alive(repetition))
-
-
-def children_of(pid):
-    try:
-        with open(f"/proc/{pid}/task/{pid}/children") as file:
-            return int((file.read().split() or [0])[0])
-    except FileNotFoundError:
-        return 0
-
-
-def is_alive(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
-def awaited(found, seconds=30):
-    """What the function finds, within so many seconds."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if value := found():
-            return value
-        time.sleep(0.05)
-    raise AssertionError("not within the time")
 
 
 def test_a_token_repeats_a_launch_there(run, cluster):

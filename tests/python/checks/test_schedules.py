@@ -225,6 +225,20 @@ def test_results_that_do_not_depend_on_the_order(run):
     assert clean.returncode == 0 and "0 findings" in clean.stderr
 
 
+def test_elements_are_named_whose_first_byte_is_the_same(run):
+    code = """
+        import numpy as np
+        from numba import cuda
+
+        @cuda.jit
+        def last_one_wins(x):
+            cuda.atomic.exch(x, 1, 256 * cuda.threadIdx.x)
+
+        last_one_wins[1, 3](np.zeros(2, np.int32))
+        """
+    assert ": x[1] is 512 under forward, 0 under reverse\n" in check(run, code=code).stderr
+
+
 def test_reports_for_people_do_not_name_thousands_of_schedules(run):
     done = check(run, "--schedules=40", "--check=races", "--json=found.json")
     names = ", ".join(each.name for each in schedules.first(16))
