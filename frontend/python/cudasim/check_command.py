@@ -27,8 +27,12 @@ TOOLS = {"memcheck": "memory,leaks,sync", "racecheck": "races", "initcheck": "in
 #: Options that take a value, as the arguments before the script are told from the script's.
 VALUED = (
     "--tool", "--kernel-name", "--launch-skip", "--launch-count", "--print-limit", "--error-exitcode", "--log-file", "--suppressions",
-    "--gen-suppressions", "--json", "--sarif", "--junit", "--schedules", "--repeats",
+    "--gen-suppressions", "--json", "--sarif", "--junit", "--schedules", "--repeats", "--dask",
 )  # fmt: skip
+
+
+#: More schedules are not all named in a report for people; those for programs have them.
+_MOST_NAMES = 32
 
 
 class UsageError(Exception):
@@ -95,6 +99,11 @@ def add_to(commands: Any) -> None:
         "--repeats", type=_count, default=10, metavar="N",
         help="launches of each kernel and configuration that are repeated (10)",
     )  # fmt: skip
+    parser.add_argument(
+        "--dask",
+        metavar="ADDRESS",
+        help="repeat launches on the workers of a Dask cluster; the scheduler's address (tcp://host:8786)",
+    )
     script_runner.add_arguments(parser)
     parser.set_defaults(command=run, runs_script=True)
 
@@ -127,6 +136,13 @@ def _run(parsed):
         name: _opened(getattr(parsed, name))
         for name in ("json", "sarif", "junit", "log_file", "gen_suppressions")
     }
+    cluster = _cluster(parsed.dask) if parsed.dask is not None else None
+    executor = None
+    if cluster is not None:
+        # With --dask only.
+        from cudasim.recording.cluster_schedules import OnCluster
+
+        executor = OnCluster(cluster)
     session = CheckSession(
         schedules.first(parsed.schedules, options.get("policy")),
         parsed.repeats,
@@ -134,6 +150,7 @@ def _run(parsed):
         _selection(parsed),
         _own_schedule(),
         only,
+        executor,
     )
     check_session.session = session
     try:
@@ -145,6 +162,8 @@ def _run(parsed):
             unwritten.report_unused()
     finally:
         check_session.session = None
+        if cluster is not None:
+            cluster.close()
     sys.stdout.flush()
     if only is not None and (session.wrong_token or only.launch > session.launches):
         reason = session.wrong_token or f"this program has {session.launches} launches"
@@ -170,7 +189,20 @@ def _run(parsed):
         return status or 1
     if counts["errors"] or counts["warnings"]:
         return parsed.error_exitcode
+    if executor is not None and executor.lost:
+        print("cudasim check: not every schedule was run, see above", file=sys.stderr)
+        return status or 1
     return status
+
+
+def _cluster(address):
+    """The cluster, connected before the program runs. :raises UsageError: where it cannot be used"""
+    from cudasim.recording.cluster import Cluster, ClusterError  # with --dask only
+
+    try:
+        return Cluster(address)
+    except ClusterError as error:
+        raise UsageError(str(error)) from None
 
 
 def _own_schedule():
@@ -234,7 +266,7 @@ def _print(found: list[Found], session: CheckSession, limit: int, out: TextIO) -
     for each in found[:limit]:
         print(each.text, end="", file=out)
         if each.launch:
-            names = ", ".join(each.schedules)
+            names = _listed(each.schedules)
             print(f"  in launch {each.launch} of the program, order of threads: {names}", file=out)
         if each.finding.kind == "data-race":
             _print_outcome(session, each.launch, out)
@@ -248,6 +280,14 @@ def _print(found: list[Found], session: CheckSession, limit: int, out: TextIO) -
         )
 
 
+def _listed(names):
+    """Names of schedules, of which there may be thousands."""
+    if len(names) <= _MOST_NAMES:
+        return ", ".join(names)
+    shown = _MOST_NAMES // 2
+    return f"{', '.join(names[:shown])} and {len(names) - shown} more"
+
+
 def _print_outcome(session, launch, out):
     """Whether the results depend on the order."""
     outcome = session.outcomes.get(launch)
@@ -257,7 +297,7 @@ def _print_outcome(session, launch, out):
         schedule, (element, value, own) = outcome.differences[0]
         print(f"  results differ: {element} is {own} under {session.own}, {value} under {schedule}", file=out)
     else:
-        print(f"  results are the same under {', '.join((*outcome.compared, session.own))}", file=out)
+        print(f"  results are the same under {_listed((*outcome.compared, session.own))}", file=out)
 
 
 def _counts(session, found):

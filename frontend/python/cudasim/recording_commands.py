@@ -6,9 +6,13 @@ import argparse
 import glob
 import os
 import sys
-from typing import Any
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
 
 from cudasim import errors, options, script_runner
+
+if TYPE_CHECKING:
+    from cudasim.recording.shares import ReplayedLaunch
 
 #: Options of `cudasim replay`.
 _LAUNCH_OPTIONS = [option for option in options.TABLE if option.of_a_launch]
@@ -107,6 +111,11 @@ def add_to(commands: Any) -> None:
         "--schedules", type=int, default=0, metavar="N",
         help="run each launch under N orders of threads instead: in reverse, in lockstep, then under other policies",
     )  # fmt: skip
+    replay.add_argument(
+        "--dask",
+        metavar="ADDRESS",
+        help="with --schedules: run them on the workers of a Dask cluster; the scheduler's address",
+    )
     for option in _LAUNCH_OPTIONS:
         replay.add_argument(option.argument, dest=option.name, metavar="VALUE", default=None, help=f"{option.help} ({option.accepts})".replace("%", "%%"),
                             **({"nargs": "?", "const": "1"} if option.is_switch else {}))  # fmt: skip
@@ -208,12 +217,15 @@ def _show(parsed: argparse.Namespace) -> int:
 
 def _replay(parsed: argparse.Namespace) -> int:
     from cudasim.recording import replay  # other commands need no engine
+    from cudasim.recording.under_schedules import summary_of
 
     try:
         reader, positions = _opened(parsed)
         changed = _changed_options(parsed)
     except ValueError as error:
         return _fail("replay", error)
+    if parsed.dask is not None and parsed.schedules <= 0:
+        return _fail("replay", "--dask needs --schedules N: one launch as it was recorded runs here")
     if not reader.finished:
         print(f"cudasim replay: the recording of {parsed.file} was not finished", file=sys.stderr)
     if parsed.schedules > 0:
@@ -233,7 +245,7 @@ def _replay(parsed: argparse.Namespace) -> int:
             print(replay.text_of(result.exception), end="", file=sys.stderr)
         sys.stdout.flush()
         differing += bool(result.differences)
-        print("\n".join(_verdict(record, result, changed)), flush=True)
+        print("\n".join(_verdict(record, summary_of(result), changed)), flush=True)
         if isinstance(result.exception, KeyboardInterrupt):
             return 130
     if not positions:
@@ -243,36 +255,49 @@ def _replay(parsed: argparse.Namespace) -> int:
 
 def _replay_under_schedules(parsed, reader, positions, changed):
     """The first schedule that shows each kind of difference, and how many do. The exit status as _replay()'s."""
-    from cudasim.recording import replay  # other commands need no engine
+    from cudasim.recording.cluster import Cluster, ClusterError  # only with --schedules
+    from cudasim.recording.shares import Replayed
+
+    status = 0
+    wanted = Replayed(changed, parsed.trust)
+    try:
+        with Cluster(parsed.dask) if parsed.dask is not None else nullcontext() as cluster:
+            for position in positions:
+                record = reader.read(position)
+                status = max(status, _replay_one(record, parsed.schedules, wanted, cluster))
+    except ClusterError as error:
+        return _fail("replay", error)
+    except KeyboardInterrupt:
+        return 130
+    return status
+
+
+def _replay_one(record, count, wanted, cluster):
+    from cudasim.recording import recorder, under_schedules  # other commands need no engine
     from cudasim.reports import schedules
 
-    differing = 0
-    for position in positions:
-        record = reader.read(position)
-        shown: set[tuple[str, ...]] = set()
-        count = 0
-        for schedule in schedules.first(parsed.schedules, ""):
-            try:
-                result = replay.replay(
-                    record, {"workers": 1, **changed, **schedule.options}, parsed.trust, None
-                )
-            except (replay.NotTrusted, errors.RecordError, errors.CudaAPIError, ValueError) as error:
-                return _fail("replay", error)
-            if isinstance(result.exception, KeyboardInterrupt):
-                return 130
-            if not result.differences:
-                continue
-            count += 1
-            what = tuple(sorted(str(difference["what"]) for difference in result.differences))
-            if what not in shown:
-                shown.add(what)
-                lines = _verdict(record, result, schedule.options)
-                print("\n".join(lines), flush=True)
-        print(
-            f"{record.headline()}: {count} of {parsed.schedules} schedules differ from the record", flush=True
-        )
-        differing += bool(count)
-    return 1 if differing else 0
+    chosen = schedules.first(count, "")
+    if cluster is None:
+        results = map(under_schedules.RecordedLaunch(record, wanted).under, chosen)
+    else:
+        results = iter(cluster.run(recorder.file_of(record), [each.name for each in chosen], wanted))
+    status = differing = 0
+    shown: set[tuple[str, ...]] = set()
+    for schedule, (name, result, how) in zip(chosen, results):
+        if result is None:
+            status = _fail("replay", f"{record.headline()}: the launch under {name} {how}")
+            continue
+        if result.refused:
+            return _fail("replay", result.refused)
+        if not result.differences:
+            continue
+        differing += 1
+        what = tuple(sorted(str(difference["what"]) for difference in result.differences))
+        if what not in shown:
+            shown.add(what)
+            print("\n".join(_verdict(record, result, schedule.options)), flush=True)
+    print(f"{record.headline()}: {differing} of {count} schedules differ from the record", flush=True)
+    return max(status, int(differing > 0))
 
 
 def _changed_options(parsed: argparse.Namespace) -> dict[str, Any]:
@@ -288,7 +313,7 @@ def _changed_options(parsed: argparse.Namespace) -> dict[str, Any]:
     return changed
 
 
-def _verdict(record: Any, result: Any, changed: dict[str, Any]) -> list[str]:
+def _verdict(record: Any, result: ReplayedLaunch, changed: dict[str, Any]) -> list[str]:
     from cudasim.recording.replay import findings_of  # other commands need no engine
 
     moved = "" if result.same_addresses else ", at other addresses, because those of the record are taken"
@@ -302,10 +327,7 @@ def _verdict(record: Any, result: Any, changed: dict[str, Any]) -> list[str]:
         lines.append(f"  {difference['text']}")
         if difference["what"] == "findings":
             lines += [f"    recorded: {each.text}" for each in findings_of(record)] or ["    recorded: none"]
-            now = getattr(result.exception, "findings", None) or ()
-            lines += [f"    now: {each.severity}: {each.kind}: {each.headline()}" for each in now] or [
-                "    now: no errors"
-            ]
+            lines += [f"    now: {text}" for text in result.findings] or ["    now: no errors"]
     return lines
 
 

@@ -1,5 +1,6 @@
 """Policies that switch between accesses, tokens that repeat them, and results that depend on the order."""
 
+import json
 import re
 
 import cudasim
@@ -222,6 +223,27 @@ def test_results_that_do_not_depend_on_the_order(run):
     assert "results are the same under reverse, lockstep, forward" not in done.stderr
     clean = check(run, "--schedules=2", code=code.replace("            x[0] = 1\n", ""))
     assert clean.returncode == 0 and "0 findings" in clean.stderr
+
+
+def test_elements_are_named_whose_first_byte_is_the_same(run):
+    code = """
+        import numpy as np
+        from numba import cuda
+
+        @cuda.jit
+        def last_one_wins(x):
+            cuda.atomic.exch(x, 1, 256 * cuda.threadIdx.x)
+
+        last_one_wins[1, 3](np.zeros(2, np.int32))
+        """
+    assert ": x[1] is 512 under forward, 0 under reverse\n" in check(run, code=code).stderr
+
+
+def test_reports_for_people_do_not_name_thousands_of_schedules(run):
+    done = check(run, "--schedules=40", "--check=races", "--json=found.json")
+    names = ", ".join(each.name for each in schedules.first(16))
+    assert f"order of threads: {names} and 25 more\n" in done.stderr
+    assert len(json.loads((run.folder / "found.json").read_text())["findings"][0]["schedules"]) == 41
 
 
 @pytest.mark.parametrize(

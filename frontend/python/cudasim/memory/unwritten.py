@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ from cudasim.device.current import current_device
 from cudasim.reports import host_findings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
 
@@ -51,6 +53,54 @@ def report_unused() -> None:
         host_findings.report(
             "unused-allocation", f"{size} bytes are allocated and never written: {label or 'device memory'}"
         )
+
+
+#: More ranges of memory that nobody wrote are not listed.
+_MOST_RANGES = 10_000
+
+
+def unwritten_ranges(context: Any, memory: Iterable[tuple[int, int]]) -> list[tuple[int, int]] | None:
+    """(address, bytes) of what nobody has written, where the option check looks for it.
+
+    A byte of which a bit was not written counts as a whole. None: there are too many pieces.
+
+    :param memory: (address, bytes) of allocations
+    """
+    ranges: list[tuple[int, int]] = []
+    if "init" not in options.get("check"):
+        return ranges
+    halves = [each for each in memory if each[1]]
+    halves.reverse()
+    while halves:
+        address, size = halves.pop()
+        count, _ = _native.unwritten_elements(context, address, size, 1, [])
+        if count == size:
+            if ranges and sum(ranges[-1]) == address:
+                ranges[-1] = (ranges[-1][0], ranges[-1][1] + size)
+            else:
+                ranges.append((address, size))
+            if len(ranges) > _MOST_RANGES:
+                return None
+        elif count:
+            half = size // 2
+            halves += [(address + half, size - half), (address, half)]
+    return ranges
+
+
+def forget_writes(context: Any, ranges: list[tuple[int, int]]) -> None:
+    """From now on the ranges count as never written. What is in them stays."""
+    if not ranges:
+        return
+    # A copy within the device takes along what is known of its source. Nobody is told of writes by ctypes.
+    most = min(max(size for _, size in ranges), 1 << 20)
+    source = _native.mem_alloc(context, most, "", False)
+    _native.unwritten_elements(context, source, 1, 1, [])  # only from here on copies are followed
+    for address, size in ranges:
+        for offset in range(0, size, most):
+            part = min(most, size - offset)
+            ctypes.memmove(source, address + offset, part)
+            _native.memcpy_dtod(context, address + offset, source, part)
+    _native.mem_free(context, source)
 
 
 def _holes(dtype):

@@ -14,6 +14,7 @@ import os
 import re
 import struct
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -157,6 +158,20 @@ def printed_text() -> Iterator[io.StringIO]:
         yield text
     finally:
         _pyfiber.set_print_listener(None)
+
+
+def file_of(record: Any) -> bytes:
+    """The bytes of a file with one `_native.LaunchRecord`.
+
+    :raises errors.RecordError: where it cannot be written
+    """
+    with tempfile.TemporaryDirectory(prefix="cudasim-record-") as folder:
+        path = os.path.join(folder, "launch.cudasim")
+        writer = _native.RecordWriter(path)
+        writer.add(record)
+        writer.close()
+        with open(path, "rb") as file:
+            return file.read()
 
 
 #: Tells processes that a recorded script starts to record, too: JSON of RecordFile's arguments.

@@ -1,24 +1,18 @@
-"""What `cudasim check` does with the launches of a program: it repeats them under other schedules, gathers what is found, and lets
-the program go on.
+"""What `cudasim check` does with the launches of a program: it repeats them under other schedules, gathers what
+is found, and lets the program go on.
 
-A launch runs first in forked children, one for each further schedule, from the memory that it begins with. A child sends its
-findings through a pipe and prints nothing. Then the launch runs in the program itself, in the order of threads that the
-program's options say.
+The launch runs in the program itself, in the order of threads that the program's options say. An Executor
+(repetitions.py) repeats it: in forked children, or on a cluster.
 """
 
 from __future__ import annotations
 
-import os
-import pickle
-import select
-import signal
 import sys
-import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cudasim.findings import from_native
 from cudasim.reports.host_findings import host_finding, users_place
-from cudasim.reports.launch_results import Results
+from cudasim.reports.repetitions import Comparison, InChildren, Launch
 from cudasim.reports.schedules import fingerprint
 
 if TYPE_CHECKING:
@@ -26,6 +20,7 @@ if TYPE_CHECKING:
 
     from cudasim.findings import Finding
     from cudasim.reports.launch_results import Difference
+    from cudasim.reports.repetitions import Executor, Repetition
     from cudasim.reports.schedules import Schedule, Token
 
 #: Findings of launches that have computed what they compute all the same.
@@ -68,6 +63,7 @@ class CheckSession:
     :param most_repeats: of each kernel and configuration; further launches run in the program only
     :param seconds: that a repeated launch may take
     :param selects: (name of the kernel, number of its launch from 1) → whether its findings count
+    :param executor: repeats launches; by default in forked children
     """
 
     def __init__(
@@ -78,7 +74,9 @@ class CheckSession:
         selects: Callable[[str, int], bool] = lambda name, number: True,
         own: str = "forward",
         only: Token | None = None,
+        executor: Executor | None = None,
     ) -> None:
+        self.executor: Executor = executor if executor is not None else InChildren()
         self.own, self.only = own, only
         self.wrong_token: str | None = None  #: why `only` names no launch of this program
         self.schedules, self.most_repeats, self.seconds, self.selects = (
@@ -96,9 +94,9 @@ class CheckSession:
         self._selected = True
 
     def run(self, plan: Any, name: str, launch: Callable[[], Any], parameters: bytes | None = None) -> Any:
-        """A launch of the program, repeated before.
+        """A launch of the program, repeated under the schedules.
 
-        :param plan: a _native.LaunchPlan or HostPlan: in children its options are changed
+        :param plan: a _native.LaunchPlan or HostPlan
         :param launch: runs it; returns a report, or a tuple that begins with one
         :param parameters: of compiled kernels
         """
@@ -110,25 +108,36 @@ class CheckSession:
         if self.only is not None:
             schedules = self._only_if_meant(self.only, identity)
         repeats = self._repeats.get(identity, 0)
-        results: list[tuple[str, Results]] = []
-        try:
-            if self._selected and (repeats < self.most_repeats or self.only is not None):
-                self._repeats[identity] = repeats + 1
-                for schedule in schedules:
-                    kept = Results(plan, len(schedules))
-                    results.append((schedule.name, kept))
-                    if not self._repeat(plan, schedule, launch, kept) or not kept.is_comparable:
-                        results.pop()[1].close()
-            if self.only is not None:
-                self._selected = False
-            self.runs += 1
-            value = launch()
-            if results:
-                self._compare(name, plan, parameters, results)
-        finally:
-            for _, kept in results:
-                kept.close()
+        if not self._selected or (repeats >= self.most_repeats and self.only is None):
+            schedules = []
+        else:
+            self._repeats[identity] = repeats + 1
+        self.runs += 1
+        if not schedules:
+            value, comparison = launch(), Comparison()
+        else:
+            value, comparison = self.executor.run(
+                Launch(plan, name, parameters, schedules, self.seconds, launch), self._take_repetition
+            )
+        if self.only is not None:
+            self._selected = False
+        if comparison.compared:
+            self.outcomes[self.launches] = Outcome(name, users_place()[0], *comparison)
         return value
+
+    def _take_repetition(self, repetition: Repetition) -> bool:
+        """Whether the launch has come to its end there, so that what it left in memory counts."""
+        self.runs += 1
+        if repetition.found is None:
+            print(
+                f"cudasim check: a repeated launch ({repetition.schedule}) {repetition.how}; "
+                "the program goes on",
+                file=sys.stderr,
+            )
+            return False
+        found = [(from_native(native), text) for native, text in repetition.found]
+        self._add(found, repetition.schedule)
+        return all(each.severity != "error" or each.kind in AFTER_THE_LAUNCH for each, _ in found)
 
     def _only_if_meant(self, only, identity):
         if only.launch != self.launches:
@@ -139,16 +148,6 @@ class CheckSession:
             )
             return []
         return [only.schedule]
-
-    def _compare(self, name, plan, parameters, results):
-        differences = []
-        for schedule, kept in results:
-            difference = kept.difference(plan, parameters)
-            if difference is not None:
-                differences.append((schedule, difference))
-        self.outcomes[self.launches] = Outcome(
-            name, users_place()[0], tuple(schedule for schedule, _ in results), tuple(differences)
-        )
 
     def finish(self) -> None:
         """The program is over: results that depend on the order, where no race says why, become findings."""
@@ -191,68 +190,3 @@ class CheckSession:
                 shown = (finding, text) if schedule == self.own else (known.finding, known.text)
                 known = Found(*shown, (*known.schedules, schedule), known.launch)
             self.found[key_of(finding)] = known
-
-    def _repeat(self, plan: Any, schedule: Schedule, launch: Callable[[], Any], kept: Results) -> bool:
-        """Whether it has run to its end, and `kept` has its results."""
-        read_end, write_end = os.pipe()
-        sys.stdout.flush()
-        child = os.fork()
-        if child == 0:
-            _in_child(plan, schedule, launch, read_end, write_end, self.seconds, kept)
-        os.close(write_end)
-        try:
-            data = _read_all(read_end, self.seconds + 10)
-        finally:
-            os.close(read_end)
-        if data is None:
-            os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
-        self.runs += 1
-        if data:
-            found = [(from_native(native), text) for native, text in pickle.loads(data)]  # noqa: S301
-            self._add(found, schedule.name)
-            return all(each.severity != "error" or each.kind in AFTER_THE_LAUNCH for each, _ in found)
-        if os.waitstatus_to_exitcode(status) != 0:
-            how = "did not end" if data is None else f"ended with status {os.waitstatus_to_exitcode(status)}"
-            print(
-                f"cudasim check: a repeated launch ({schedule.name}) {how}; the program goes on",
-                file=sys.stderr,
-            )
-        return False
-
-
-def _in_child(plan, schedule, launch, read_end, write_end, seconds, kept):
-    """Never returns, and leaves nothing behind: no buffer is flushed, nothing is cleaned up."""
-    status = 1
-    try:
-        os.close(read_end)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        nowhere = os.open(os.devnull, os.O_RDWR)
-        os.dup2(nowhere, 1)
-        os.dup2(nowhere, 2)
-        sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115
-        plan.change_options(time_limit=float(seconds), **schedule.options)
-        result = launch()
-        report = result[0] if isinstance(result, tuple) else result
-        found = report.findings if report is not None else []
-        kept.fill()
-        data = pickle.dumps([(native, report.text_of(index)) for index, native in enumerate(found)])
-        while data:
-            data = data[os.write(write_end, data) :]
-        status = 0
-    finally:
-        os._exit(status)
-
-
-def _read_all(descriptor, seconds):
-    """All that comes until the other end is closed; None when that takes longer."""
-    deadline = time.monotonic() + seconds
-    parts: list[bytes] = []
-    while True:
-        ready, _, _ = select.select([descriptor], [], [], max(0, deadline - time.monotonic()))
-        if not ready:
-            return None
-        part = os.read(descriptor, 1 << 16)
-        if not part:
-            return b"".join(parts)
-        parts.append(part)
