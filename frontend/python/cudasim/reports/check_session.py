@@ -16,6 +16,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from cudasim import options
 from cudasim.findings import from_native
 from cudasim.reports.host_findings import host_finding, users_place
 from cudasim.reports.launch_results import Results
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 #: Findings of launches that have computed what they compute all the same.
 AFTER_THE_LAUNCH = frozenset(("data-race", "uninitialised-value"))
+
+#: Findings that say why results depend on the order: a race, or that races were not looked for to the end.
+ORDER_IS_EXPLAINED = frozenset(("data-race", "race-checks-ended"))
 
 #: The session of this process, if there is one.
 session: CheckSession | None = None
@@ -51,6 +55,7 @@ class Outcome(NamedTuple):
     place: Any  #: SourceLocation of the launch in the program
     compared: tuple[str, ...]  #: schedules
     differences: tuple[tuple[str, Difference], ...]  #: (schedule, the first element)
+    races_checked: bool  #: whether the launch was checked for races
 
 
 def key_of(finding: Finding) -> tuple[Any, ...]:
@@ -93,6 +98,7 @@ class CheckSession:
         self.outcomes: dict[int, Outcome] = {}  #: by launch
         self.identities: dict[int, str] = {}  #: launch → kernel, grid, block
         self._repeats: dict[Any, int] = {}
+        self._explained: set[int] = set()  #: launches with a finding of ORDER_IS_EXPLAINED
         self._selected = True
 
     def run(self, plan: Any, name: str, launch: Callable[[], Any], parameters: bytes | None = None) -> Any:
@@ -147,14 +153,20 @@ class CheckSession:
             if difference is not None:
                 differences.append((schedule, difference))
         self.outcomes[self.launches] = Outcome(
-            name, users_place()[0], tuple(schedule for schedule, _ in results), tuple(differences)
+            name,
+            users_place()[0],
+            tuple(schedule for schedule, _ in results),
+            tuple(differences),
+            "races" in options.get("check"),
         )
 
     def finish(self) -> None:
-        """The program is over: results that depend on the order, where no race says why, become findings."""
-        racing = {each.launch for each in self.found.values() if each.finding.kind == "data-race"}
+        """The program is over: results that depend on the order, where no race says why, become findings.
+
+        Launches that were not checked for races have none to say why.
+        """
         for launch, outcome in self.outcomes.items():
-            if not outcome.differences or launch in racing:
+            if not outcome.differences or not outcome.races_checked or launch in self._explained:
                 continue
             schedule, (element, value, own) = outcome.differences[0]
             message = (
@@ -183,6 +195,8 @@ class CheckSession:
         if not self._selected:
             return
         for finding, text in findings:
+            if finding.kind in ORDER_IS_EXPLAINED:
+                self._explained.add(self.launches)
             known = self.found.get(key_of(finding))
             if known is None:
                 known = Found(finding, text, (schedule,), self.launches)
