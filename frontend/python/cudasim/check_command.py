@@ -234,8 +234,8 @@ def _print(found: list[Found], session: CheckSession, limit: int, out: TextIO) -
     for each in found[:limit]:
         print(each.text, end="", file=out)
         if each.launch:
-            names = ", ".join(each.schedules)
-            print(f"  in launch {each.launch} of the program, order of threads: {names}", file=out)
+            order = f", order of threads: {', '.join(each.schedules)}" if each.schedules else ""
+            print(f"  in launch {each.launch} of the program{order}", file=out)
         if each.finding.kind == "data-race":
             _print_outcome(session, each.launch, out)
         if each.launch in session.identities:

@@ -62,6 +62,65 @@ def test_a_program_without_a_launch_fails(run):
     assert "launched no kernel" in done.stderr
 
 
+ARGUMENTS = """
+    import numpy as np
+    from numba import cuda
+
+    class Foreign:
+        def __init__(self, address):
+            self.__cuda_array_interface__ = dict(
+                shape=(64,), typestr="<i4", data=(address, False), version=2
+            )
+
+    @cuda.jit
+    def fill(x):
+        x[cuda.grid(1)] = 1
+
+    host, device = np.zeros(64, np.int32), cuda.to_device(np.zeros(65, np.int32))
+    device_address = device.__cuda_array_interface__["data"][0]
+    fill[1, 64](Foreign(ADDRESS))
+    """
+
+
+@pytest.mark.parametrize("mode", ["native", "python"])
+@pytest.mark.parametrize(
+    "address, kind, message",
+    [
+        ("host.ctypes.data", "host-pointer", "the array passed for 'x' is not in device memory"),
+        ("8", "null-pointer", "the array passed for 'x' is not in device memory"),
+        ("device_address + (1 << 20)", "out-of-bounds-global", "the array passed for 'x' is not in device"),
+        (
+            "device_address + 1",
+            "misaligned-access",
+            "the elements of the array passed for 'x' are not aligned",
+        ),
+    ],
+)
+def test_a_launch_with_a_bad_array_is_a_launch_with_a_finding(run, address, kind, message, mode):
+    done = check(
+        run, ARGUMENTS.replace("ADDRESS", address), f"--mode={mode}", "--json=f.json", "--junit=f.xml"
+    )
+    assert done.returncode == 1 and "KernelMemoryError" in done.stderr
+    assert f"error: {kind}: {message}" in done.stderr
+    assert "  at script.py:17\n  in launch 1 of the program\n\n" in done.stderr
+    assert done.stderr.splitlines()[-1] == (
+        "cudasim check: 1 launch of 1 kernel under 2 schedules: 1 finding (1 error, 0 warnings, 0 notes)"
+    )
+    data = json.loads((run.folder / "f.json").read_text())
+    (finding,) = data["findings"]
+    assert (finding["kind"], finding["kernel"], finding["schedules"]) == (kind, "fill", [])
+    assert (finding["launch"], finding["location"][0]["line"], data["counts"]["runs"]) == (1, 17, 0)
+    assert len(list(ElementTree.parse(run.folder / "f.xml").getroot().iter("failure"))) == 1
+
+
+def test_launches_with_bad_arrays_are_selected_and_counted_as_others_are(run):
+    bad = ARGUMENTS.replace("ADDRESS", "8").replace("fill[1, 64](F", "fill[1, 64](device)\n    fill[1, 64](F")
+    done = check(run, bad)
+    assert "2 launches of 1 kernel" in done.stderr and "in launch 2 of the program\n" in done.stderr
+    done = check(run, bad, "--launch-count=1")
+    assert "2 launches of 1 kernel under 2 schedules: 0 findings" in done.stderr
+
+
 def test_reports_for_programs(run):
     done = check(
         run,

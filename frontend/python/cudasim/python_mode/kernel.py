@@ -153,7 +153,11 @@ class PythonEntry:
     def prepared(self, args: Any) -> tuple[Any, ...]:
         """What launches the kernel, for now or later, and the copies of host arrays that it uses."""
         copies = HostCopies(self.device)
-        numbers = self.kernel.builder.numbers(args, copies)
+        try:
+            numbers = self.kernel.builder.numbers(args, copies)
+        except errors.KernelMemoryError as error:
+            check_session.refuse(self.kernel.name, error)
+            raise
         values = self.kernel.builder.values(numbers, args, copies)
         return lambda: self._recorded_launch(values, copies, numbers), copies
 

@@ -23,8 +23,9 @@ from cudasim.reports.launch_results import Results
 from cudasim.reports.schedules import fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from cudasim import errors
     from cudasim.findings import Finding
     from cudasim.reports.launch_results import Difference
     from cudasim.reports.schedules import Schedule, Token
@@ -56,6 +57,15 @@ class Outcome(NamedTuple):
     compared: tuple[str, ...]  #: schedules
     differences: tuple[tuple[str, Difference], ...]  #: (schedule, the first element)
     races_checked: bool  #: whether the launch was checked for races
+
+
+def refuse(name: str, error: errors.KernelMemoryError) -> None:
+    """Tells the session of this process, if there is one, of a launch that does not begin, because of its arguments.
+
+    :param name: of the kernel
+    """
+    if session is not None and error.findings:
+        session.refuse(name, error.findings)
 
 
 def key_of(finding: Finding) -> tuple[Any, ...]:
@@ -108,10 +118,8 @@ class CheckSession:
         :param launch: runs it; returns a report, or a tuple that begins with one
         :param parameters: of compiled kernels
         """
-        self.launches += 1
-        self.kernels[name] = number = self.kernels.get(name, 0) + 1
+        self._count(name)
         self.identities[self.launches] = identity = f"{name} {plan.identity()}"
-        self._selected = self.selects(name, number)
         schedules = self.schedules
         if self.only is not None:
             schedules = self._only_if_meant(self.only, identity)
@@ -135,6 +143,23 @@ class CheckSession:
             for _, kept in results:
                 kept.close()
         return value
+
+    def refuse(self, name: str, findings: Sequence[Finding]) -> None:
+        """A launch that does not begin, because of its arguments.
+
+        :param name: of the kernel
+        """
+        self._count(name)
+        if self.only is None:
+            texts = [
+                f"{each.severity}: {each.kind}: {each.message}\n  at {each.place}\n" for each in findings
+            ]
+            self._add([(each._replace(kernel=name), text) for each, text in zip(findings, texts)], None)
+
+    def _count(self, name):
+        self.launches += 1
+        self.kernels[name] = number = self.kernels.get(name, 0) + 1
+        self._selected = self.selects(name, number)
 
     def _only_if_meant(self, only, identity):
         if only.launch != self.launches:
@@ -191,7 +216,8 @@ class CheckSession:
         """What the program itself has done outside of launches, and the report for people."""
         self.found.setdefault(key_of(finding), Found(finding, text, (), 0))
 
-    def _add(self, findings: list[tuple[Finding, str]], schedule: str) -> None:
+    def _add(self, findings: list[tuple[Finding, str]], schedule: str | None) -> None:
+        """:param schedule: None: the launch has not run"""
         if not self._selected:
             return
         for finding, text in findings:
@@ -199,8 +225,8 @@ class CheckSession:
                 self._explained.add(self.launches)
             known = self.found.get(key_of(finding))
             if known is None:
-                known = Found(finding, text, (schedule,), self.launches)
-            elif known.launch == self.launches and schedule not in known.schedules:
+                known = Found(finding, text, (schedule,) if schedule else (), self.launches)
+            elif schedule and known.launch == self.launches and schedule not in known.schedules:
                 # What the program itself did is the report.
                 shown = (finding, text) if schedule == self.own else (known.finding, known.text)
                 known = Found(*shown, (*known.schedules, schedule), known.launch)
