@@ -165,6 +165,11 @@ def _run(parsed):
     for file in files.values():
         if file:
             file.close()
+    malformed = suppressions.malformed_in_source(each.finding for each in session.found.values())
+    for message in malformed:
+        print(f"cudasim check: {message}", file=sys.stderr)
+    if malformed:
+        return 2
     if counts["launches"] == 0:
         print("cudasim check: the program launched no kernel, so nothing was checked", file=sys.stderr)
         return status or 1

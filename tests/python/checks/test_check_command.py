@@ -202,6 +202,21 @@ def test_a_malformed_suppression_is_named_by_its_line(run):
     assert done.returncode == 2 and "allowed.txt:2" in done.stderr
 
 
+@pytest.mark.parametrize(
+    "comment", ["allow data-race", "allow data-race:", "allow: why", "allow data-race - why"]
+)
+def test_a_malformed_comment_is_named_by_its_line(run, comment):
+    commented = RACY.replace("tile[t] = x[t]", f"tile[t] = x[t]  # cudasim: {comment}")
+    done = check(run, commented, "--json=f.json")
+    assert done.returncode == 2 and "1 finding (1 error" in done.stderr
+    assert done.stderr.splitlines()[-1] == (
+        f"cudasim check: script.py:9: '# cudasim: {comment}' is no suppression. Write: # cudasim: allow kind: reason"
+    )
+    assert len(json.loads((run.folder / "f.json").read_text())["findings"]) == 1
+    elsewhere = RACY.replace("out[0] = sum", f"out[0] = sum  # cudasim: {comment}")
+    assert check(run, elsewhere).returncode == 1
+
+
 def test_kernels_and_launches_are_selected(run):
     assert check(run, RACY, "--kernel-name=double").returncode == 0
     assert check(run, RACY, "--kernel-name=tot").returncode == 1
