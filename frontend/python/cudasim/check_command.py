@@ -51,18 +51,24 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument(
         "--launch-skip",
-        type=_count,
+        type=script_runner.count,
         default=0,
         metavar="N",
         help="leave out the first N launches of each kernel",
     )
-    parser.add_argument("--launch-count", type=_count, metavar="N", help="at most N launches of each kernel")
     parser.add_argument(
-        "--print-limit", type=_count, default=100, metavar="N", help="print at most N findings (100)"
+        "--launch-count", type=script_runner.count, metavar="N", help="at most N launches of each kernel"
+    )
+    parser.add_argument(
+        "--print-limit",
+        type=script_runner.count,
+        default=100,
+        metavar="N",
+        help="print at most N findings (100)",
     )
     parser.add_argument(
         "--error-exitcode",
-        type=_count,
+        type=script_runner.count,
         default=1,
         metavar="N",
         help="exit status when there are findings (1)",
@@ -80,7 +86,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--sarif", metavar="FILE", help="the same as SARIF 2.1.0, for code hosts")
     parser.add_argument("--junit", metavar="FILE", help="the same as JUnit's XML, for build servers")
     parser.add_argument(
-        "--schedules", type=_count, default=1, metavar="N",
+        "--schedules", type=script_runner.count, default=1, metavar="N",
         help="repeat each launch N times: in reverse order, in lockstep, then under other policies (1); 0 repeats none",
     )  # fmt: skip
     parser.add_argument(
@@ -92,18 +98,11 @@ def add_to(commands: Any) -> None:
         "--track-unused-memory", action="store_true", help="also tell device memory that nobody ever writes"
     )
     parser.add_argument(
-        "--repeats", type=_count, default=10, metavar="N",
+        "--repeats", type=script_runner.count, default=10, metavar="N",
         help="launches of each kernel and configuration that are repeated (10)",
     )  # fmt: skip
     script_runner.add_arguments(parser)
     parser.set_defaults(command=run, runs_script=True)
-
-
-def _count(text):
-    number = int(text)
-    if number < 0:
-        raise ValueError("negative")
-    return number
 
 
 def run(parsed: argparse.Namespace) -> int:

@@ -196,6 +196,16 @@ def test_bad_input_is_told_before_the_program_runs(run, arguments, text):
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize("command", [["check"], ["replay", "run.cudasim"]], ids=["check", "replay"])
+@pytest.mark.parametrize("number", ["-1", "two", "1.5", ""])
+def test_numbers_that_are_none_are_told(run, command, number):
+    done = run("-m", "cudasim", *command, f"--schedules={number}")
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr.splitlines()[-1] == (
+        f"cudasim {command[0]}: error: argument --schedules: {number!r} is not valid; it takes a number from 0 on"
+    )
+
+
 def test_a_malformed_suppression_is_named_by_its_line(run):
     (run.folder / "allowed.txt").write_text("data-race a.py # why\ndata-race\n")
     done = check(run, RACY, "--suppressions=allowed.txt")
