@@ -265,6 +265,36 @@ def test_python_mode_is_checked_too(run):
     assert re.search(r"2 launches of 2 kernels under 2 schedules: 1 finding", done.stderr)
 
 
+@pytest.mark.parametrize("mode", ["native", "python"])
+@pytest.mark.parametrize(
+    "statement, shown",
+    [
+        ("assert x[0] == 1", "AssertionError"),
+        ("raise ValueError", "ValueError"),
+        ("raise ValueError('too small')", "too small"),
+    ],
+)
+def test_exceptions_without_text_go_by_their_class(run, statement, shown, mode):
+    done = check(
+        run,
+        f"""
+        import numpy as np
+        from numba import cuda
+
+        @cuda.jit(debug=True, opt=False)
+        def f(x):
+            {statement}
+        f[1, 1](np.zeros(4))
+        """,
+        f"--mode={mode}",
+        "--json=f.json",
+    )
+    assert done.returncode == 1
+    assert f"error: kernel-exception: {shown}\n  at tid=[0, 0, 0]" in done.stderr, done.stderr
+    (finding,) = json.loads((run.folder / "f.json").read_text())["findings"]
+    assert finding["message"] == shown
+
+
 def test_a_repeated_launch_that_hangs_is_a_finding(run):
     done = check(
         run,

@@ -74,6 +74,17 @@ def key_of(finding: Finding) -> tuple[Any, ...]:
     return (finding.kind, *sorted((chain[0].file, chain[0].line) if chain else ("", 0) for chain in places))
 
 
+def _named(finding: Finding, text: str) -> tuple[Finding, str]:
+    """A finding and its report; an exception without text goes by the name of its class, as in a traceback."""
+    if finding.message:
+        return finding, text
+    first, end, rest = text.partition("\n")
+    return (
+        finding._replace(message=finding.exception_type),
+        f"{first.rstrip()} {finding.exception_type}{end}{rest}",
+    )
+
+
 class CheckSession:
     """The launches of one program.
 
@@ -220,7 +231,7 @@ class CheckSession:
         """:param schedule: None: the launch has not run"""
         if not self._selected:
             return
-        for finding, text in findings:
+        for finding, text in (_named(*each) for each in findings):
             if finding.kind in ORDER_IS_EXPLAINED:
                 self._explained.add(self.launches)
             known = self.found.get(key_of(finding))
