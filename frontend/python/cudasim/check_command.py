@@ -55,18 +55,24 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument(
         "--launch-skip",
-        type=_count,
+        type=script_runner.count,
         default=0,
         metavar="N",
         help="leave out the first N launches of each kernel",
     )
-    parser.add_argument("--launch-count", type=_count, metavar="N", help="at most N launches of each kernel")
     parser.add_argument(
-        "--print-limit", type=_count, default=100, metavar="N", help="print at most N findings (100)"
+        "--launch-count", type=script_runner.count, metavar="N", help="at most N launches of each kernel"
+    )
+    parser.add_argument(
+        "--print-limit",
+        type=script_runner.count,
+        default=100,
+        metavar="N",
+        help="print at most N findings (100)",
     )
     parser.add_argument(
         "--error-exitcode",
-        type=_count,
+        type=script_runner.count,
         default=1,
         metavar="N",
         help="exit status when there are findings (1)",
@@ -84,7 +90,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--sarif", metavar="FILE", help="the same as SARIF 2.1.0, for code hosts")
     parser.add_argument("--junit", metavar="FILE", help="the same as JUnit's XML, for build servers")
     parser.add_argument(
-        "--schedules", type=_count, default=1, metavar="N",
+        "--schedules", type=script_runner.count, default=1, metavar="N",
         help="repeat each launch N times: in reverse order, in lockstep, then under other policies (1); 0 repeats none",
     )  # fmt: skip
     parser.add_argument(
@@ -96,7 +102,7 @@ def add_to(commands: Any) -> None:
         "--track-unused-memory", action="store_true", help="also tell device memory that nobody ever writes"
     )
     parser.add_argument(
-        "--repeats", type=_count, default=10, metavar="N",
+        "--repeats", type=script_runner.count, default=10, metavar="N",
         help="launches of each kernel and configuration that are repeated (10)",
     )  # fmt: skip
     parser.add_argument(
@@ -106,13 +112,6 @@ def add_to(commands: Any) -> None:
     )
     script_runner.add_arguments(parser)
     parser.set_defaults(command=run, runs_script=True)
-
-
-def _count(text):
-    number = int(text)
-    if number < 0:
-        raise ValueError("negative")
-    return number
 
 
 def run(parsed: argparse.Namespace) -> int:
@@ -184,6 +183,11 @@ def _run(parsed):
     for file in files.values():
         if file:
             file.close()
+    malformed = suppressions.malformed_in_source(each.finding for each in session.found.values())
+    for message in malformed:
+        print(f"cudasim check: {message}", file=sys.stderr)
+    if malformed:
+        return 2
     if counts["launches"] == 0:
         print("cudasim check: the program launched no kernel, so nothing was checked", file=sys.stderr)
         return status or 1
@@ -266,8 +270,8 @@ def _print(found: list[Found], session: CheckSession, limit: int, out: TextIO) -
     for each in found[:limit]:
         print(each.text, end="", file=out)
         if each.launch:
-            names = _listed(each.schedules)
-            print(f"  in launch {each.launch} of the program, order of threads: {names}", file=out)
+            order = f", order of threads: {_listed(each.schedules)}" if each.schedules else ""
+            print(f"  in launch {each.launch} of the program{order}", file=out)
         if each.finding.kind == "data-race":
             _print_outcome(session, each.launch, out)
         if each.launch in session.identities:

@@ -69,6 +69,9 @@ class RecordError(ValueError):
 class _KernelFault(CudaAPIError):
     """Base of kernel faults that the CUDA driver would report too: prints its message, carries the driver's code."""
 
+    #: what was found, each a cudasim.findings.Finding
+    findings: Sequence[Any] = ()
+
     def __init__(self, message, code=0):
         Exception.__init__(self, message)
         self.code = code

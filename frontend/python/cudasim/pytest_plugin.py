@@ -364,7 +364,7 @@ def _with_findings(exception):
 
 def _described(finding):
     where = f"{finding.coordinates}: " if finding.coordinates else ""
-    lines = [f"{finding.severity}: {finding.kind}: {where}{finding.message}"]
+    lines = [f"{finding.severity}: {finding.kind}: {where}{finding.message or finding.exception_type}"]
     for place in finding.location:
         function = place.function or finding.kernel
         lines.append(f"  at {place.file}:{place.line}" + (f" in {function}" if function else ""))

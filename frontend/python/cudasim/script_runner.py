@@ -35,6 +35,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("script", nargs=REMAINDER, metavar="script.py [arguments]")
 
 
+def count(text: str) -> int:
+    """The number that an argument of a command is: a `type` for argparse.
+
+    :raises argparse.ArgumentTypeError: where it is none, or negative
+    """
+    from argparse import ArgumentTypeError  # as in add_arguments()
+
+    if not (text.isascii() and text.isdecimal()):
+        raise ArgumentTypeError(f"{text!r} is not valid; it takes a number from 0 on")
+    return int(text)
+
+
 def taken_from(parsed: argparse.Namespace) -> list[str]:
     """What run() takes of such arguments, empty where there is no script. The options are in force.
 

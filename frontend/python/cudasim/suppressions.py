@@ -4,7 +4,8 @@ A line of the file is `kind place # reason`, where the place is a file, `file:li
 
     data-race  src/histogram.py:update  # lost counts do not matter for the preview
 
-A comment `# cudasim: allow data-race: why` at the line of either access says the same.
+A comment `# cudasim: allow data-race: why` at the line of either access says the same. One that gives no reason allows nothing, and is
+malformed as such a line of a file is.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from cudasim.findings import SourceLocation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from cudasim.findings import Finding
 
 _LINE = re.compile(r"(?P<kind>\S+)\s+(?P<place>\S+)\s*#\s*(?P<reason>\S.*)")
+_MEANT = re.compile(r"#\s*cudasim:\s*allow\b.*")
 _COMMENT = re.compile(r"#\s*cudasim:\s*allow\s+(?P<kinds>[\w\-, ]+?)\s*:\s*(?P<reason>\S.*)")
 
 
@@ -80,6 +82,19 @@ def is_allowed_in_source(finding: Finding) -> bool:
         if match is not None and finding.kind in re.split(r"[\s,]+", match["kinds"]):
             return True
     return False
+
+
+def malformed_in_source(findings: Iterable[Finding]) -> list[str]:
+    """What is wrong with comments at the lines of these findings that are meant to allow something, a message each."""
+    messages = {}
+    for place in sorted({place for finding in findings for place in _places(finding)}):
+        line = linecache.getline(place.file, place.line)
+        meant = _MEANT.search(line)
+        if meant is not None and _COMMENT.search(line) is None:
+            messages[place.file, place.line] = (
+                f"{place}: {meant[0].strip()!r} is no suppression. Write: # cudasim: allow kind: reason"
+            )
+    return list(messages.values())
 
 
 def _places(finding: Finding) -> Iterator[SourceLocation]:

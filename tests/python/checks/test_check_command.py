@@ -62,6 +62,65 @@ def test_a_program_without_a_launch_fails(run):
     assert "launched no kernel" in done.stderr
 
 
+ARGUMENTS = """
+    import numpy as np
+    from numba import cuda
+
+    class Foreign:
+        def __init__(self, address):
+            self.__cuda_array_interface__ = dict(
+                shape=(64,), typestr="<i4", data=(address, False), version=2
+            )
+
+    @cuda.jit
+    def fill(x):
+        x[cuda.grid(1)] = 1
+
+    host, device = np.zeros(64, np.int32), cuda.to_device(np.zeros(65, np.int32))
+    device_address = device.__cuda_array_interface__["data"][0]
+    fill[1, 64](Foreign(ADDRESS))
+    """
+
+
+@pytest.mark.parametrize("mode", ["native", "python"])
+@pytest.mark.parametrize(
+    "address, kind, message",
+    [
+        ("host.ctypes.data", "host-pointer", "the array passed for 'x' is not in device memory"),
+        ("8", "null-pointer", "the array passed for 'x' is not in device memory"),
+        ("device_address + (1 << 20)", "out-of-bounds-global", "the array passed for 'x' is not in device"),
+        (
+            "device_address + 1",
+            "misaligned-access",
+            "the elements of the array passed for 'x' are not aligned",
+        ),
+    ],
+)
+def test_a_launch_with_a_bad_array_is_a_launch_with_a_finding(run, address, kind, message, mode):
+    done = check(
+        run, ARGUMENTS.replace("ADDRESS", address), f"--mode={mode}", "--json=f.json", "--junit=f.xml"
+    )
+    assert done.returncode == 1 and "KernelMemoryError" in done.stderr
+    assert f"error: {kind}: {message}" in done.stderr
+    assert "  at script.py:17\n  in launch 1 of the program\n\n" in done.stderr
+    assert done.stderr.splitlines()[-1] == (
+        "cudasim check: 1 launch of 1 kernel under 2 schedules: 1 finding (1 error, 0 warnings, 0 notes)"
+    )
+    data = json.loads((run.folder / "f.json").read_text())
+    (finding,) = data["findings"]
+    assert (finding["kind"], finding["kernel"], finding["schedules"]) == (kind, "fill", [])
+    assert (finding["launch"], finding["location"][0]["line"], data["counts"]["runs"]) == (1, 17, 0)
+    assert len(list(ElementTree.parse(run.folder / "f.xml").getroot().iter("failure"))) == 1
+
+
+def test_launches_with_bad_arrays_are_selected_and_counted_as_others_are(run):
+    bad = ARGUMENTS.replace("ADDRESS", "8").replace("fill[1, 64](F", "fill[1, 64](device)\n    fill[1, 64](F")
+    done = check(run, bad)
+    assert "2 launches of 1 kernel" in done.stderr and "in launch 2 of the program\n" in done.stderr
+    done = check(run, bad, "--launch-count=1")
+    assert "2 launches of 1 kernel under 2 schedules: 0 findings" in done.stderr
+
+
 def test_reports_for_programs(run):
     done = check(
         run,
@@ -137,10 +196,35 @@ def test_bad_input_is_told_before_the_program_runs(run, arguments, text):
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize("command", [["check"], ["replay", "run.cudasim"]], ids=["check", "replay"])
+@pytest.mark.parametrize("number", ["-1", "two", "1.5", ""])
+def test_numbers_that_are_none_are_told(run, command, number):
+    done = run("-m", "cudasim", *command, f"--schedules={number}")
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr.splitlines()[-1] == (
+        f"cudasim {command[0]}: error: argument --schedules: {number!r} is not valid; it takes a number from 0 on"
+    )
+
+
 def test_a_malformed_suppression_is_named_by_its_line(run):
     (run.folder / "allowed.txt").write_text("data-race a.py # why\ndata-race\n")
     done = check(run, RACY, "--suppressions=allowed.txt")
     assert done.returncode == 2 and "allowed.txt:2" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "comment", ["allow data-race", "allow data-race:", "allow: why", "allow data-race - why"]
+)
+def test_a_malformed_comment_is_named_by_its_line(run, comment):
+    commented = RACY.replace("tile[t] = x[t]", f"tile[t] = x[t]  # cudasim: {comment}")
+    done = check(run, commented, "--json=f.json")
+    assert done.returncode == 2 and "1 finding (1 error" in done.stderr
+    assert done.stderr.splitlines()[-1] == (
+        f"cudasim check: script.py:9: '# cudasim: {comment}' is no suppression. Write: # cudasim: allow kind: reason"
+    )
+    assert len(json.loads((run.folder / "f.json").read_text())["findings"]) == 1
+    elsewhere = RACY.replace("out[0] = sum", f"out[0] = sum  # cudasim: {comment}")
+    assert check(run, elsewhere).returncode == 1
 
 
 def test_kernels_and_launches_are_selected(run):
@@ -179,6 +263,36 @@ def test_python_mode_is_checked_too(run):
     done = check(run, RACY, "--mode=python")
     assert done.returncode == 1
     assert re.search(r"2 launches of 2 kernels under 2 schedules: 1 finding", done.stderr)
+
+
+@pytest.mark.parametrize("mode", ["native", "python"])
+@pytest.mark.parametrize(
+    "statement, shown",
+    [
+        ("assert x[0] == 1", "AssertionError"),
+        ("raise ValueError", "ValueError"),
+        ("raise ValueError('too small')", "too small"),
+    ],
+)
+def test_exceptions_without_text_go_by_their_class(run, statement, shown, mode):
+    done = check(
+        run,
+        f"""
+        import numpy as np
+        from numba import cuda
+
+        @cuda.jit(debug=True, opt=False)
+        def f(x):
+            {statement}
+        f[1, 1](np.zeros(4))
+        """,
+        f"--mode={mode}",
+        "--json=f.json",
+    )
+    assert done.returncode == 1
+    assert f"error: kernel-exception: {shown}\n  at tid=[0, 0, 0]" in done.stderr, done.stderr
+    (finding,) = json.loads((run.folder / "f.json").read_text())["findings"]
+    assert finding["message"] == shown
 
 
 def test_a_repeated_launch_that_hangs_is_a_finding(run):

@@ -38,6 +38,13 @@ TESTS = """
     def test_not_checked():
         add_to_one[1, 32](np.zeros(32, np.int32))
 
+    @cuda.jit(debug=True, opt=False)
+    def asserts(x):
+        assert x[0] == 1
+
+    def test_without_text():
+        asserts[1, 1](np.zeros(32, np.int32))
+
     @pytest.mark.cudasim_expect("data-race", column=3)
     def test_wrong_marker():
         clean[1, 32](np.zeros(32, np.int32))
@@ -61,6 +68,7 @@ def test_expected_findings_pass_and_others_fail(run):
         assert f"PASSED test_kernels.py::test_{name}\n" in done.stdout, done.stdout
     for name in ("at_another_line", "missing", "another_kind", "not_expected", "wrong_marker"):
         assert f"FAILED test_kernels.py::test_{name}" in done.stdout, done.stdout
+    assert "error: kernel-exception: tid=[0, 0, 0] ctaid=[0, 0, 0]: AssertionError\n" in done.stdout
     assert "expected, but not found: data-race at line 12" in done.stdout
     assert (
         "expected, but not found: deadlock" in done.stdout and "not expected: error: data-race" in done.stdout

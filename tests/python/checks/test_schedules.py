@@ -246,6 +246,40 @@ def test_reports_for_people_do_not_name_thousands_of_schedules(run):
     assert len(json.loads((run.folder / "found.json").read_text())["findings"][0]["schedules"]) == 41
 
 
+TWICE = """
+    import numpy as np
+    from numba import cuda
+
+    @cuda.jit
+    def racy(x):
+        x[0] = cuda.threadIdx.x{comment}
+
+    x = cuda.to_device(np.zeros(4, np.int32))
+    racy[1, 4](x)
+    racy[1, 4](x)
+    """
+
+
+@pytest.mark.parametrize("comment", ["", "  # cudasim: allow data-race: any of them will do"])
+def test_results_of_a_kernel_with_a_known_race_are_no_finding_of_their_own(run, comment):
+    done = check(run, code=TWICE.format(comment=comment))
+    assert ("results differ" in done.stderr) == (not comment)
+    assert "order-dependent-results" not in done.stderr
+    assert f"2 launches of 1 kernel under 2 schedules: {0 if comment else 1} finding" in done.stderr
+
+
+def test_a_race_that_a_file_allows_says_why_results_differ(run):
+    (run.folder / "allowed.txt").write_text("data-race  script.py:racy  # any of them will do\n")
+    done = check(run, "--suppressions=allowed.txt", code=TWICE.format(comment=""))
+    assert done.returncode == 0 and "0 findings" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("tool", ["memcheck", "synccheck", "initcheck"])
+def test_where_races_are_not_checked_nothing_is_said_of_results(run, tool):
+    done = check(run, f"--tool={tool}", code=TWICE.format(comment=""))
+    assert done.returncode == 0 and "0 findings" in done.stderr, done.stderr
+
+
 @pytest.mark.parametrize(
     "token, reason",
     [

@@ -181,6 +181,61 @@ def test_copies_to_the_host_of_what_nobody_wrote():
         out.copy_to_host()  # not without the check
 
 
+@pytest.mark.parametrize(
+    "read, written",
+    [
+        (lambda d, r: d[31], True),
+        (lambda d, r: d[32], False),
+        (lambda d, r: d[-1], False),
+        (lambda d, r: d.getitem(32, stream=cuda.stream()), False),
+        (lambda d, r: d.reshape(8, 8)[3, 7], True),
+        (lambda d, r: d.reshape(8, 8)[4, 0], False),
+        (lambda d, r: d[32:33].copy_to_host(), False),
+        (lambda d, r: r[0]["a"], True),
+        (lambda d, r: r[0]["b"], False),
+        (lambda d, r: r[0].getitem("b"), False),
+    ],
+)
+def test_elements_that_nobody_wrote_are_read_by_the_host(read, written):
+    @cuda.jit
+    def fill(values, records):
+        values[cuda.threadIdx.x] = 1
+        records[0]["a"] = 1
+
+    record = np.dtype([("a", np.int32), ("b", np.int32)])
+    with cudasim.check("init") as found:
+        values, records = cuda.device_array(64, np.int32), cuda.device_array(1, record)
+        fill[1, 32](values, records)
+        read(values, records)
+    assert [(each.kind, each.severity) for each in found] == [("uninitialised-copy", "warning")] * (
+        not written
+    )
+    for each in found:
+        assert each.message.startswith(
+            "1 element of 1 is copied to the host that nobody wrote, the first has the index 0"
+        )
+        assert each.place.file == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read(values, records)  # not without the check
+
+
+def test_what_kernels_write_in_python_mode_counts_as_written():
+    @cuda.jit
+    def fill(x):
+        x[cuda.threadIdx.x] = 1
+
+    with cudasim.check("init") as found:
+        cuda.device_array(1).copy_to_host()
+        assert len(found) == 1
+        with options.override(mode="python"):
+            out = cuda.device_array(64, np.int32)
+            fill[1, 32](out)
+        assert out[0] == 1 and len(out.copy_to_host()) == 64
+        cuda.device_array(1).copy_to_host()
+    assert len(found) == 2
+
+
 def test_holes_of_records_may_be_copied():
     record = np.dtype([("a", np.int8), ("b", np.int32)], align=True)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cudasim import _native, errors, types
+from cudasim import _native, types
 from cudasim.device.current import context_of
 from cudasim.device.host_visible import is_page_locked
 from cudasim.launch.performance_warnings import warn_of_host_copy
@@ -22,6 +22,7 @@ from cudasim.memory.array_interface import as_cuda_array, check_reachable, is_cu
 from cudasim.memory.device_array import DeviceNDArray
 from cudasim.memory.device_record import DeviceRecord
 from cudasim.memory.host_visible_arrays import device_view
+from cudasim.reports.host_findings import argument_error
 from cudasim.streams import stream_work
 from cudasim.type_system.array_compatibility import array_core
 from cudasim.type_system.array_layout import is_aligned
@@ -293,7 +294,8 @@ class Flattener:
     def _check_memory(self, array, index, device):
         """A kernel reaches its own device's memory only, unless peer access is enabled; a GPU would fault."""
         if array.device is not device and not context_of(device).may_use_memory_of(array.device):
-            raise errors.KernelMemoryError(
+            raise argument_error(
+                "out-of-bounds-global",
                 f"the array passed for '{self._labels[index]}' is in the memory of device {array.device.id} "
                 f"({array.device.name}), the kernel runs on device {device.id} ({device.name}): a GPU reports "
                 "CUDA_ERROR_ILLEGAL_ADDRESS (700). Make the array's device current (with cuda.gpus[n]:), or copy it",
@@ -303,7 +305,8 @@ class Flattener:
             return
         check_reachable(array, f"the array passed for '{self._labels[index]}'")
         if not is_aligned(array.parameters[0], array.strides, array.dtype):
-            raise errors.KernelMemoryError(
+            raise argument_error(
+                "misaligned-access",
                 f"the elements of the array passed for '{self._labels[index]}' are not aligned (address "
                 f"{array.parameters[0]:#x}, strides {array.strides}, dtype {array.dtype}): a GPU reports "
                 "CUDA_ERROR_MISALIGNED_ADDRESS (716)",

@@ -13,7 +13,7 @@ import weakref
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cudasim import _native, cache, options, types
+from cudasim import _native, cache, errors, options, types
 from cudasim.compile.frozen_constants import warn_of_changes
 from cudasim.device.current import context_of, current_device
 from cudasim.launch import core_files, python_mode
@@ -104,7 +104,12 @@ class LaunchEntry:
     def prepared(self, args: Any) -> Any:
         """What launches the kernel, for now or later, and the copies of host arrays that it uses."""
         copies = HostCopies(self.device)
-        buffer = self.pack(*self.packer.flatten(args, copies))
+        try:
+            numbers = self.packer.flatten(args, copies)
+        except errors.KernelMemoryError as error:
+            check_session.refuse(self.kernel.name, error)
+            raise
+        buffer = self.pack(*numbers)
 
         def launch():
             copies.copy_in()

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cudasim import _numba_config, errors
+from cudasim import _numba_config
 from cudasim.memory.device_array import DeviceNDArray
 from cudasim.memory.device_contents import DeviceContents, origin, register_foreign_arrays
+from cudasim.reports.host_findings import argument_error
 from cudasim.streams.stream import external_stream
 from cudasim.type_system.array_compatibility import check_contiguous
 from cudasim.type_system.array_layout import contiguous_strides, extent_in_bytes, shape_tuple
@@ -21,6 +22,9 @@ from cudasim.type_system.typeof import register_protocol, typeof
 
 if TYPE_CHECKING:
     from typing import Any
+
+#: Bytes from address 0 on where no memory is.
+_NULL_PAGE = 4096
 
 
 def is_cuda_array(obj: Any) -> bool:
@@ -104,11 +108,19 @@ def check_reachable(array: Any, what: Any) -> None:
     """:raises KernelMemoryError: for a foreign array that is not in a simulated device's memory"""
     if array.foreign and not array.lies_in_device_memory():
         address, size = array.parameters[0], extent_in_bytes(array.shape, array.strides, array.dtype.itemsize)
-        raise errors.KernelMemoryError(
+        raise argument_error(
+            _kind_of(address, array.device),
             f"{what} is not in device memory that is allocated ({size} bytes at address {address:#x}): a GPU reports "
             f"CUDA_ERROR_ILLEGAL_ADDRESS (700){origin(array)}",
             700,
         )
+
+
+def _kind_of(address, device):
+    """What an access to that address would be, as the engine tells them apart (access_report.cpp)."""
+    if address < _NULL_PAGE:
+        return "null-pointer"
+    return "out-of-bounds-global" if device.native.owns(address) else "host-pointer"
 
 
 register_protocol(is_cuda_array, lambda array: typeof(as_cuda_array(array, sync=False)))

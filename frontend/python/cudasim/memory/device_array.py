@@ -77,7 +77,7 @@ class DeviceNDArray(DeviceContents):
             return view
         if self.dtype.names is not None:
             return DeviceRecord.at(view)
-        return view._read(self._default_stream(stream))[()]
+        return view._read(self._default_stream(stream), check=True)[()]
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self.setitem(index, value)

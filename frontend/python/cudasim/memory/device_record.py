@@ -70,7 +70,7 @@ class DeviceRecord(DeviceContents):
             return field
         if field.dtype.names is not None:
             return DeviceRecord.at(field)
-        return field._read(self._default_stream(stream))[()]
+        return field._read(self._default_stream(stream), check=True)[()]
 
     def __setitem__(self, key: str, value: Any) -> None:
         self.setitem(key, value)

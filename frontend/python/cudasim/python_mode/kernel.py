@@ -119,6 +119,12 @@ def _parameter_names(py_func, count):
     return names + [f"argument {index}" for index in range(len(names), count)]
 
 
+def _without_init(launch_options):
+    """The options without the check init: nobody sees what Python code writes, so all memory counts as written."""
+    checks = [check for check in launch_options["check"].split(",") if check != "init"]
+    return {**launch_options, "check": ",".join(checks)}
+
+
 class PythonEntry:
     """A kernel in Python mode, a device, a configuration and options, ready to launch."""
 
@@ -130,7 +136,7 @@ class PythonEntry:
         self.plan = _native.HostPlan(
             device.native,
             _native.LaunchConfiguration(grid, block, shared_bytes),
-            _native.LaunchOptions(cooperative=kernel.cooperative, **kernel.launch_options()),
+            _native.LaunchOptions(cooperative=kernel.cooperative, **_without_init(kernel.launch_options())),
             kernel.sources,
             launch_progress(kernel.name, kernel.mode),
         )
@@ -147,7 +153,11 @@ class PythonEntry:
     def prepared(self, args: Any) -> tuple[Any, ...]:
         """What launches the kernel, for now or later, and the copies of host arrays that it uses."""
         copies = HostCopies(self.device)
-        numbers = self.kernel.builder.numbers(args, copies)
+        try:
+            numbers = self.kernel.builder.numbers(args, copies)
+        except errors.KernelMemoryError as error:
+            check_session.refuse(self.kernel.name, error)
+            raise
         values = self.kernel.builder.values(numbers, args, copies)
         return lambda: self._recorded_launch(values, copies, numbers), copies
 

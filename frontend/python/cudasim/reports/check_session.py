@@ -10,14 +10,16 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from cudasim import options
 from cudasim.findings import from_native
 from cudasim.reports.host_findings import host_finding, users_place
 from cudasim.reports.repetitions import Comparison, InChildren, Launch
 from cudasim.reports.schedules import fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from cudasim import errors
     from cudasim.findings import Finding
     from cudasim.reports.launch_results import Difference
     from cudasim.reports.repetitions import Executor, Repetition
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 
 #: Findings of launches that have computed what they compute all the same.
 AFTER_THE_LAUNCH = frozenset(("data-race", "uninitialised-value"))
+
+#: Findings that say why results depend on the order: a race, or that races were not looked for to the end.
+ORDER_IS_EXPLAINED = frozenset(("data-race", "race-checks-ended"))
 
 #: The session of this process, if there is one.
 session: CheckSession | None = None
@@ -46,12 +51,33 @@ class Outcome(NamedTuple):
     place: Any  #: SourceLocation of the launch in the program
     compared: tuple[str, ...]  #: schedules
     differences: tuple[tuple[str, Difference], ...]  #: (schedule, the first element)
+    races_checked: bool  #: whether the launch was checked for races
+
+
+def refuse(name: str, error: errors.KernelMemoryError) -> None:
+    """Tells the session of this process, if there is one, of a launch that does not begin, because of its arguments.
+
+    :param name: of the kernel
+    """
+    if session is not None and error.findings:
+        session.refuse(name, error.findings)
 
 
 def key_of(finding: Finding) -> tuple[Any, ...]:
     """What findings of one cause have in common: the kind and the lines, in any order."""
     places = [access.location for access in finding.accesses] or [finding.location]
     return (finding.kind, *sorted((chain[0].file, chain[0].line) if chain else ("", 0) for chain in places))
+
+
+def _named(finding: Finding, text: str) -> tuple[Finding, str]:
+    """A finding and its report; an exception without text goes by the name of its class, as in a traceback."""
+    if finding.message:
+        return finding, text
+    first, end, rest = text.partition("\n")
+    return (
+        finding._replace(message=finding.exception_type),
+        f"{first.rstrip()} {finding.exception_type}{end}{rest}",
+    )
 
 
 class CheckSession:
@@ -91,6 +117,7 @@ class CheckSession:
         self.outcomes: dict[int, Outcome] = {}  #: by launch
         self.identities: dict[int, str] = {}  #: launch → kernel, grid, block
         self._repeats: dict[Any, int] = {}
+        self._explained: set[int] = set()  #: launches with a finding of ORDER_IS_EXPLAINED
         self._selected = True
 
     def run(self, plan: Any, name: str, launch: Callable[[], Any], parameters: bytes | None = None) -> Any:
@@ -100,10 +127,8 @@ class CheckSession:
         :param launch: runs it; returns a report, or a tuple that begins with one
         :param parameters: of compiled kernels
         """
-        self.launches += 1
-        self.kernels[name] = number = self.kernels.get(name, 0) + 1
+        self._count(name)
         self.identities[self.launches] = identity = f"{name} {plan.identity()}"
-        self._selected = self.selects(name, number)
         schedules = self.schedules
         if self.only is not None:
             schedules = self._only_if_meant(self.only, identity)
@@ -122,8 +147,27 @@ class CheckSession:
         if self.only is not None:
             self._selected = False
         if comparison.compared:
-            self.outcomes[self.launches] = Outcome(name, users_place()[0], *comparison)
+            self.outcomes[self.launches] = Outcome(
+                name, users_place()[0], *comparison, "races" in options.get("check")
+            )
         return value
+
+    def refuse(self, name: str, findings: Sequence[Finding]) -> None:
+        """A launch that does not begin, because of its arguments.
+
+        :param name: of the kernel
+        """
+        self._count(name)
+        if self.only is None:
+            texts = [
+                f"{each.severity}: {each.kind}: {each.message}\n  at {each.place}\n" for each in findings
+            ]
+            self._add([(each._replace(kernel=name), text) for each, text in zip(findings, texts)], None)
+
+    def _count(self, name):
+        self.launches += 1
+        self.kernels[name] = number = self.kernels.get(name, 0) + 1
+        self._selected = self.selects(name, number)
 
     def _take_repetition(self, repetition: Repetition) -> bool:
         """Whether the launch has come to its end there, so that what it left in memory counts."""
@@ -150,10 +194,12 @@ class CheckSession:
         return [only.schedule]
 
     def finish(self) -> None:
-        """The program is over: results that depend on the order, where no race says why, become findings."""
-        racing = {each.launch for each in self.found.values() if each.finding.kind == "data-race"}
+        """The program is over: results that depend on the order, where no race says why, become findings.
+
+        Launches that were not checked for races have none to say why.
+        """
         for launch, outcome in self.outcomes.items():
-            if not outcome.differences or launch in racing:
+            if not outcome.differences or not outcome.races_checked or launch in self._explained:
                 continue
             schedule, (element, value, own) = outcome.differences[0]
             message = (
@@ -178,14 +224,17 @@ class CheckSession:
         """What the program itself has done outside of launches, and the report for people."""
         self.found.setdefault(key_of(finding), Found(finding, text, (), 0))
 
-    def _add(self, findings: list[tuple[Finding, str]], schedule: str) -> None:
+    def _add(self, findings: list[tuple[Finding, str]], schedule: str | None) -> None:
+        """:param schedule: None: the launch has not run"""
         if not self._selected:
             return
-        for finding, text in findings:
+        for finding, text in (_named(*each) for each in findings):
+            if finding.kind in ORDER_IS_EXPLAINED:
+                self._explained.add(self.launches)
             known = self.found.get(key_of(finding))
             if known is None:
-                known = Found(finding, text, (schedule,), self.launches)
-            elif known.launch == self.launches and schedule not in known.schedules:
+                known = Found(finding, text, (schedule,) if schedule else (), self.launches)
+            elif schedule and known.launch == self.launches and schedule not in known.schedules:
                 # What the program itself did is the report.
                 shown = (finding, text) if schedule == self.own else (known.finding, known.text)
                 known = Found(*shown, (*known.schedules, schedule), known.launch)

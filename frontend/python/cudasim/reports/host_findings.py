@@ -54,6 +54,18 @@ def host_finding(
     )
 
 
+def argument_error(kind: str, message: str, code: int) -> errors.KernelMemoryError:
+    """The exception for an argument that refers to memory which the kernel cannot use. It has its finding.
+
+    :param kind: its stable name in finding_kinds.def
+    :param code: of CUDA's error
+    """
+    finding = host_finding(kind, message, users_place()[0], severity="error")
+    error = errors.KernelMemoryError(message, code)
+    error.findings = [finding._replace(exception_type="MemoryError", cuda_error_code=code)]
+    return error
+
+
 def fail(found: list[tuple[Finding, str]]) -> None:
     """Tells errors of the host to whoever collects findings; else the first is raised.
 
