@@ -220,22 +220,6 @@ def test_elements_that_nobody_wrote_are_read_by_the_host(read, written):
         read(values, records)  # not without the check
 
 
-def test_what_kernels_write_in_python_mode_counts_as_written():
-    @cuda.jit
-    def fill(x):
-        x[cuda.threadIdx.x] = 1
-
-    with cudasim.check("init") as found:
-        cuda.device_array(1).copy_to_host()
-        assert len(found) == 1
-        with options.override(mode="python"):
-            out = cuda.device_array(64, np.int32)
-            fill[1, 32](out)
-        assert out[0] == 1 and len(out.copy_to_host()) == 64
-        cuda.device_array(1).copy_to_host()
-    assert len(found) == 2
-
-
 def test_holes_of_records_may_be_copied():
     record = np.dtype([("a", np.int8), ("b", np.int32)], align=True)
 

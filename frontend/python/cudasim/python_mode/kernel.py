@@ -119,12 +119,6 @@ def _parameter_names(py_func, count):
     return names + [f"argument {index}" for index in range(len(names), count)]
 
 
-def _without_init(launch_options):
-    """The options without the check init: nobody sees what Python code writes, so all memory counts as written."""
-    checks = [check for check in launch_options["check"].split(",") if check != "init"]
-    return {**launch_options, "check": ",".join(checks)}
-
-
 class PythonEntry:
     """A kernel in Python mode, a device, a configuration and options, ready to launch."""
 
@@ -136,7 +130,7 @@ class PythonEntry:
         self.plan = _native.HostPlan(
             device.native,
             _native.LaunchConfiguration(grid, block, shared_bytes),
-            _native.LaunchOptions(cooperative=kernel.cooperative, **_without_init(kernel.launch_options())),
+            _native.LaunchOptions(cooperative=kernel.cooperative, **kernel.launch_options()),
             kernel.sources,
             launch_progress(kernel.name, kernel.mode),
         )
