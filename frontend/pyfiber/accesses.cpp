@@ -135,6 +135,10 @@ void tell_memory(Address place, std::size_t bytes, execution::MemorySpace space)
     observed_thread->observers->memory(*observed_thread->handle, {place.number(), bytes, space});
 }
 
+bool observes_memory() {
+    return observed_thread != nullptr;
+}
+
 void tell_fence(image::Scope scope) {
     if (observed_thread == nullptr) return;
     observed_thread->observers->fence(*observed_thread->handle, jit::MemoryOrder::sequential, scope);

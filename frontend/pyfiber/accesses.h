@@ -103,6 +103,8 @@ void tell_read(const KernelArray* array);
 
 /// A shared or local array begins to exist.
 void tell_memory(Address place, std::size_t bytes, execution::MemorySpace space);
+/// Whether anybody is told of the memory of the thread that runs.
+[[nodiscard]] bool observes_memory();
 /// cuda.threadfence() and its forms.
 void tell_fence(image::Scope scope);
 

@@ -39,7 +39,9 @@ bool add_functions(PyObject* table, const char* prefix, PyMethodDef* methods);
 /// @param excess callable(static bytes, dynamic bytes) → exception for a block that needs too much shared
 /// memory
 /// @param constant callable(ndarray) → KernelArray over a copy
+/// @param shared_names callable(code, instruction of the call, dtype) → what the source calls a shared array,
+/// and its elements' type
 void set_memory_helpers(PyObject* dtype_of, PyObject* shared_excess, PyObject* local_excess,
-                        PyObject* constant);
+                        PyObject* constant, PyObject* shared_names);
 
 }  // namespace cudasim::pyfiber

@@ -333,6 +333,22 @@ std::vector<Reference> KernelLaunch::kernel_frames(Reference innermost) const {
     return frames;
 }
 
+std::optional<findings::MemoryObject> KernelLaunch::shared_object_at(std::uint64_t address) const {
+    const auto behind = shared_arrays_.upper_bound(address);
+    if (behind == shared_arrays_.begin()) return std::nullopt;
+    const auto& [low, noted] = *std::prev(behind);
+    if (address - low >= noted.bytes) return std::nullopt;
+    findings::MemoryObject object;
+    object.name = noted.array.name;
+    object.space = "shared";
+    object.address = low;
+    object.bytes = noted.bytes;
+    object.offset = static_cast<std::int64_t>(address - low);
+    object.element_type = noted.array.element_type;
+    if (!object.name.empty()) object.element = noted.array.element_at(address).value_or("");
+    return object;
+}
+
 std::uint32_t KernelLaunch::site_here() {
     const CodePlace place = current_place();
     if (place == last_place_ && !sites_.empty()) return last_site_;

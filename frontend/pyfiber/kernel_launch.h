@@ -21,6 +21,7 @@
 
 #include "frontend/pyfiber/reference.h"
 #include "frontend/pyfiber/simulated_thread.h"
+#include "simulator/execution/named_array.h"
 
 namespace cudasim::pyfiber {
 
@@ -95,6 +96,13 @@ class KernelLaunch final : public execution::HostKernel {
     /// The number of the place that the current frame is at.
     [[nodiscard]] std::uint32_t site_here() override;
     [[nodiscard]] BlockMemory& block_memory(std::uint64_t block) { return blocks_[block]; }
+    /// A shared array, for shared_object_at(). It lies where one of an earlier block may have been.
+    void note_shared_array(execution::NamedArray array, std::uint64_t bytes) {
+        const std::uint64_t address = array.address;
+        shared_arrays_[address] = {std::move(array), bytes};
+    }
+    [[nodiscard]] std::optional<findings::MemoryObject> shared_object_at(
+        std::uint64_t address) const override;
     [[nodiscard]] const LaunchLimits& limits() const { return limits_; }
 
     /// ((exception of the lowest thread that raised or None, tid, ctaid), (what ends the launch or None, tid
@@ -136,6 +144,11 @@ class KernelLaunch final : public execution::HostKernel {
     std::vector<findings::CallChain> sites_;
     CodePlace last_place_;
     std::uint32_t last_site_ = 0;
+    struct NotedArray {
+        execution::NamedArray array;
+        std::uint64_t bytes = 0;
+    };
+    std::map<std::uint64_t, NotedArray> shared_arrays_;  ///< by address
     std::unordered_map<std::uint64_t, BlockMemory> blocks_;
     /// Inside of run(), by block and thread; of launches with stops only.
     std::map<std::pair<std::uint64_t, std::uint32_t>, SimulatedThread*> threads_;

@@ -16,7 +16,7 @@ using execution::MemorySpace;
 constexpr std::uint16_t local_poison = 0xFFFF;  // as simulator/jit/control_and_memory.cpp's
 
 PyObject *dtype_of = nullptr, *excess_of_shared = nullptr, *excess_of_local = nullptr,
-         *make_constant = nullptr;
+         *make_constant = nullptr, *names_of_shared = nullptr;
 
 /// Extents of a shape: an int or a tuple of ints. False with an exception set.
 bool extents_of(PyObject* shape, std::vector<Py_ssize_t>& extents) {
@@ -90,6 +90,33 @@ PyObject* dynamic_array(BlockMemory& block, const LaunchLimits& limits, const Wa
                       true, block.dynamic.get());
 }
 
+/// For reports: what the source calls the array. False with an exception set.
+bool note_name(SimulatedThread& thread, const CodePlace& place, const Wanted& wanted, PyObject* array) {
+    if (!observes_memory()) return true;
+    const Reference names(
+        PyObject_CallFunction(names_of_shared, "OiO", place.code, place.instruction, wanted.dtype.get()));
+    const char *name = nullptr, *type = nullptr;
+    if (!names || !PyArg_ParseTuple(names.get(), "ss", &name, &type)) return false;
+    execution::NamedArray noted;
+    noted.name = name;
+    noted.element_type = type;
+    noted.address = reinterpret_cast<KernelArray*>(array)->data.number();
+    std::int64_t bytes = wanted.itemsize;
+    const bool is_dynamic = wanted.extents.size() == 1 && wanted.extents[0] == 0;
+    if (is_dynamic) {
+        bytes = static_cast<std::int64_t>(thread.launch->limits().dynamic_shared_bytes);
+        noted.extents = {bytes / wanted.itemsize};
+        noted.strides = {wanted.itemsize};
+    } else {
+        noted.extents.assign(wanted.extents.begin(), wanted.extents.end());
+        noted.strides.resize(noted.extents.size());
+        for (std::size_t axis = noted.extents.size(); axis-- > 0; bytes *= noted.extents[axis])
+            noted.strides[axis] = bytes;
+    }
+    thread.launch->note_shared_array(std::move(noted), static_cast<std::uint64_t>(bytes));
+    return true;
+}
+
 /// The code object is kept by the launch's sites.
 PyObject* shared_array(PyObject*, PyObject* arguments, PyObject* keywords) {
     SimulatedThread* thread = require_thread("cuda.shared.array()");
@@ -114,6 +141,10 @@ PyObject* shared_array(PyObject*, PyObject* arguments, PyObject* keywords) {
         array = make_fresh_array(wanted.dtype.get(), static_cast<int>(wanted.extents.size()),
                                  wanted.extents.data(), memory::poison_pattern, MemorySpace::shared);
         if (array != nullptr) block.static_bytes = bytes;
+    }
+    if (array != nullptr && !note_name(*thread, place, wanted, array)) {
+        Py_DECREF(array);
+        return nullptr;
     }
     if (array != nullptr)
         block.arrays.push_back({place, wanted.extents, std::move(wanted.dtype), Reference::borrowed(array)});
@@ -171,8 +202,9 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
-void set_memory_helpers(PyObject* dtype, PyObject* shared_excess, PyObject* local_excess,
-                        PyObject* constant) {
+void set_memory_helpers(PyObject* dtype, PyObject* shared_excess, PyObject* local_excess, PyObject* constant,
+                        PyObject* shared_names) {
+    Py_XSETREF(names_of_shared, Py_NewRef(shared_names));
     Py_XSETREF(dtype_of, Py_NewRef(dtype));
     Py_XSETREF(excess_of_shared, Py_NewRef(shared_excess));
     Py_XSETREF(excess_of_local, Py_NewRef(local_excess));

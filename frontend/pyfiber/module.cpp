@@ -87,12 +87,14 @@ PyObject* ufunc(PyObject*, PyObject* arguments) {
                : nullptr;
 }
 
-/// set_helpers(view_maker, dtype_of, shared_excess, local_excess, constant)
+/// set_helpers(view_maker, dtype_of, shared_excess, local_excess, constant, shared_names)
 PyObject* set_helpers(PyObject*, PyObject* arguments) {
-    PyObject *view = nullptr, *dtype = nullptr, *shared = nullptr, *local = nullptr, *constant = nullptr;
-    if (!PyArg_ParseTuple(arguments, "OOOOO", &view, &dtype, &shared, &local, &constant)) return nullptr;
+    PyObject *view = nullptr, *dtype = nullptr, *shared = nullptr, *local = nullptr, *constant = nullptr,
+             *names = nullptr;
+    if (!PyArg_ParseTuple(arguments, "OOOOOO", &view, &dtype, &shared, &local, &constant, &names))
+        return nullptr;
     set_view_maker(view);
-    set_memory_helpers(dtype, shared, local, constant);
+    set_memory_helpers(dtype, shared, local, constant, names);
     Py_RETURN_NONE;
 }
 

@@ -9,6 +9,7 @@
 
 #include "simulator/jit/captured_variables.h"
 #include "simulator/jit/hook_calls.h"
+#include "simulator/jit/kept_loads.h"
 #include "simulator/jit/lowering.h"
 #include "simulator/jit/memory_accesses.h"
 #include "simulator/jit/synchronisation.h"
@@ -45,17 +46,38 @@ bool orders_threads(const Instruction& instruction) {
 
 namespace {
 
-/// A load that is volatile does not, whatever LLVM says.
-bool writes_memory(const Instruction& instruction) {
-    return !isa<LoadInst>(instruction) && instruction.mayWriteToMemory() && !is_internal(instruction) &&
-           !jit::fence_at(instruction) && jit::any_hook_called_by(instruction) == nullptr &&
-           !jit::is_capture(instruction);
+/// A call that stands for no code of the kernel's.
+bool is_marker(const Instruction& instruction) {
+    const auto* call = dyn_cast<CallBase>(&instruction);
+    const Function* callee = call != nullptr ? call->getCalledFunction() : nullptr;
+    return jit::any_hook_called_by(instruction) != nullptr || jit::is_capture(instruction) ||
+           (callee != nullptr && jit::keeps_loads(*callee));
+}
+
+bool changes_memory(const Instruction& instruction) {
+    return instruction.mayWriteToMemory() && !is_internal(instruction) && !is_marker(instruction);
+}
+
+/// Whether other threads may see a change of memory. LLVM says of volatile loads that they write.
+bool writes_for_others(const Instruction& instruction) {
+    const auto* store = dyn_cast<StoreInst>(&instruction);
+    const bool is_own = store != nullptr && isa<AllocaInst>(getUnderlyingObject(store->getPointerOperand()));
+    return !is_own && !isa<LoadInst>(instruction) && !jit::fence_at(instruction) &&
+           changes_memory(instruction);
+}
+
+/// Whether the value is the same in each round of the loop, though nobody has moved it out.
+bool stays_the_same(const Value& value, const Loop& loop) {
+    const auto* instruction = dyn_cast<Instruction>(&value);
+    if (instruction == nullptr || !loop.contains(instruction)) return true;
+    if (!isa<GetElementPtrInst, CastInst, BinaryOperator>(instruction)) return false;
+    return all_of(instruction->operands(), [&](const Use& each) { return stays_the_same(*each, loop); });
 }
 
 /// Whether a way leads from the branch back to the load on which no memory is written.
 bool loops_again(const LoadInst& load, const Instruction& branch, const Loop& loop) {
-    if (branch.getNumSuccessors() < 2 || !loop.isLoopInvariant(load.getPointerOperand())) return false;
-    const auto is_quiet = [](const BasicBlock& block) { return none_of(block, writes_memory); };
+    if (branch.getNumSuccessors() < 2 || !stays_the_same(*load.getPointerOperand(), loop)) return false;
+    const auto is_quiet = [](const BasicBlock& block) { return none_of(block, writes_for_others); };
     if (!is_quiet(*load.getParent()) || !is_quiet(*branch.getParent())) return false;
     SmallPtrSet<const BasicBlock*, 16> known;
     SmallVector<const BasicBlock*, 16> open(successors(branch.getParent()));
@@ -66,11 +88,6 @@ bool loops_again(const LoadInst& load, const Instruction& branch, const Loop& lo
         if (is_quiet(*block)) open.append(succ_begin(block), succ_end(block));
     }
     return false;
-}
-
-bool changes_memory(const Instruction& instruction) {
-    return instruction.mayWriteToMemory() && !is_internal(instruction) &&
-           jit::any_hook_called_by(instruction) == nullptr && !jit::is_capture(instruction);
 }
 
 /// The block before this one, past what checks have inserted in between: blocks that are entered from it
@@ -125,8 +142,8 @@ bool FlagAccesses::is_polled_load(const Instruction& instruction) {
     return load != nullptr && load->isVolatile() && !is_internal(*load) && is_polled(*load);
 }
 
-/// Whether the loop's end depends on what is loaded, or it is loaded again from there, depending on what it was, and nothing
-/// was written in between: a loop that waits, and then takes a lock for example.
+/// Whether the loop's end depends on what is loaded, or it is loaded again, depending on what it was, with
+/// nothing written in between: a loop that waits, and then takes a lock for example.
 bool FlagAccesses::is_polled(const LoadInst& load) {
     if (!loops_) {
         tree_.recalculate(function_);

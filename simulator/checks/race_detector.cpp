@@ -112,8 +112,8 @@ void RaceDetector::access(Block& block, std::uint32_t thread, const PlainAccess&
     look_at(now, access.address, access.bytes);
 }
 
-/// What look_at() does with an access to one word, in the case that is usual where a launch races very often: whole
-/// words, and pairs of lines that are known to race, with an example that this one does not better.
+/// What look_at() does with an access to one word, in the case that is usual where a launch races very often:
+/// whole words, and pairs of lines that are known to race, with an example that this one does not better.
 /// @return whether that is so; else nothing was done
 bool RaceDetector::Looked::repeats_races(RaceDetector& detector) const {
     Cell& cell = detector.shadow_.cell(address);
@@ -442,7 +442,10 @@ RaceCause RaceDetector::cause_of(Record before, AccessClass kind, const Looked& 
             for (const auto& publisher : variable->second.publishers)
                 // Where that is the very value that races, no fence is what is missing.
                 if (publisher.epoch >= epoch && publisher.block == owner && address != now.address)
-                    return publisher.narrow_fence ? RaceCause::fence_too_narrow : RaceCause::fence_missing;
+                    return publisher.thread != thread && epoch >= publisher.phase
+                               ? RaceCause::no_barrier_before
+                           : publisher.narrow_fence ? RaceCause::fence_too_narrow
+                                                    : RaceCause::fence_missing;
         }
         return std::nullopt;
     };

@@ -95,6 +95,7 @@ enum class RaceCause : std::uint8_t {
     not_atomic,          ///< the same, and one of the two is an atomic operation
     narrow_scope,        ///< two atomic accesses of which one does not reach the other's block
     lock_without_fence,  ///< the second took a lock behind the first's release, and has no fence behind that
+    no_barrier_before,   ///< another thread of the first's block published, without a barrier in between
     fence_missing,       ///< the first published by an atomic access without a fence in front of it
     fence_too_narrow     ///< the same, with a fence of block scope
 };
@@ -174,6 +175,7 @@ class RaceDetector {
             std::uint64_t block = 0;
             std::uint32_t thread = 0;
             std::uint32_t epoch = 0;
+            std::uint32_t phase = 0;    ///< the block's last barrier was before this epoch
             bool narrow_fence = false;  ///< with a fence of block scope only
         };
         std::array<Publisher, 8> publishers{};

@@ -59,6 +59,10 @@ std::string cure(const Race& race) {
         case RaceCause::lock_without_fence:
             return "the lock is taken without a fence: after the compare-and-swap that takes it a fence is "
                    "missing";
+        case RaceCause::no_barrier_before:
+            return "no barrier of the block between the first and the fence and atomic operation with which "
+                   "another "
+                   "thread of its block says that it is done";
         case RaceCause::fence_missing:
             return "a fence is missing in front of the atomic operation that says that it is done";
         case RaceCause::fence_too_narrow:

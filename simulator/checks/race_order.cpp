@@ -359,7 +359,8 @@ void RaceDetector::publish(Block& block, std::uint32_t thread, const AtomicAcces
     const Thread* state = block.sync.empty() ? nullptr : &block.sync[thread];
     if (epoch == 0 && state != nullptr) epoch = state->last_epoch;
     variable.publishers[variable.publications++ % variable.publishers.size()] = {
-        block.index, thread, epoch, state != nullptr && state->fence_block > state->fence_device};
+        block.index, thread, epoch, block.phase(),
+        state != nullptr && state->fence_block > state->fence_device};
 }
 
 void RaceDetector::atomic(Block& block, std::uint32_t thread, const AtomicAccess& access) {

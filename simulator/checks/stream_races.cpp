@@ -114,8 +114,9 @@ void StreamRaces::freed(std::uint64_t address) {
     const auto found = allocations_.find(address);
     if (found == allocations_.end()) return;
     const std::uint64_t end = address + found->second.bytes;
-    std::erase_if(accesses_,
-                  [&](const Access& each) { return each.word() + word_bytes > address && each.word() < end; });
+    std::erase_if(accesses_, [&](const Access& each) {
+        return each.word() + word_bytes > address && each.word() < end;
+    });
     for (Unit& unit : units_)
         std::erase_if(unit.ranges, [&](const Range& each) {
             return each.address < end && each.address + each.bytes > address;
@@ -200,10 +201,10 @@ void StreamRaces::gather_earlier(streams::OperationOrder::Number later) {
 
 std::span<const StreamRaces::Access> StreamRaces::within(const std::vector<Access>& accesses,
                                                          const Range& range) const {
-    const auto low = std::ranges::lower_bound(accesses, range.address & ~std::uint64_t{word_bytes - 1}, {},
-                                              &Access::word);
-    const auto high = std::ranges::lower_bound(low, accesses.end(), range.address + range.bytes, {},
-                                               &Access::word);
+    const auto low =
+        std::ranges::lower_bound(accesses, range.address & ~std::uint64_t{word_bytes - 1}, {}, &Access::word);
+    const auto high =
+        std::ranges::lower_bound(low, accesses.end(), range.address + range.bytes, {}, &Access::word);
     return {low, high};
 }
 
@@ -244,8 +245,7 @@ void StreamRaces::launch_ends(execution::ObserverFindings& findings, std::uint32
         return;
     }
     for (std::uint32_t site = 0; site < sites; ++site) unit.places.push_back(findings.place(site));
-    if (std::ranges::none_of(units_,
-                             [&](const Unit& each) { return is_unordered(each, unit.operation); }))
+    if (std::ranges::none_of(units_, [&](const Unit& each) { return is_unordered(each, unit.operation); }))
         return;
     std::vector<Access> found = gather(unit.first_epoch);
     Conflicts conflicts;
@@ -253,8 +253,8 @@ void StreamRaces::launch_ends(execution::ObserverFindings& findings, std::uint32
         if (earlier.is_launch() || !is_unordered(earlier, unit.operation)) continue;
         for (const Range& range : earlier.ranges)
             for (const Access& access : within(found, range)) {
-                const unsigned both = bytes_of(access.record) & bytes_in_word(range.address, range.bytes,
-                                                                              access.word());
+                const unsigned both =
+                    bytes_of(access.record) & bytes_in_word(range.address, range.bytes, access.word());
                 if (both != 0 && (range.writes || writes(access.kind())))
                     conflicts.add({.first = &earlier,
                                    .second = &unit,
@@ -276,9 +276,8 @@ void StreamRaces::launch_ends(execution::ObserverFindings& findings, std::uint32
                 continue;
             const Unit* const owner = launch_of(epoch_of(each->record));
             if (owner == nullptr || owner == &unit || !is_unordered(*owner, unit.operation)) continue;
-            conflicts.add(
-                {.first = owner, .second = &unit, .first_access = *each, .second_access = access},
-                access.word(), both);
+            conflicts.add({.first = owner, .second = &unit, .first_access = *each, .second_access = access},
+                          access.word(), both);
         }
     }
     for (const Conflict* const conflict : conflicts.all()) findings.add(finding_of(*conflict, &findings));
@@ -309,11 +308,9 @@ void StreamRaces::copies(const execution::ObservedCopy& copy) {
             if (both == 0 || (!range.writes && !writes(access.kind()))) continue;
             const Unit* const owner = launch_of(epoch_of(access.record));
             if (owner != nullptr && is_unordered(*owner, operation))
-                conflicts.add({.first = owner,
-                               .second = &unit,
-                               .first_access = access,
-                               .second_writes = range.writes},
-                              access.word(), both);
+                conflicts.add(
+                    {.first = owner, .second = &unit, .first_access = access, .second_writes = range.writes},
+                    access.word(), both);
         }
         for (const Unit& earlier : units_) {
             if (earlier.is_launch() || !is_unordered(earlier, operation)) continue;
@@ -336,8 +333,8 @@ void StreamRaces::copies(const execution::ObservedCopy& copy) {
     units_.push_back(std::move(unit));
 }
 
-StreamRaces::Touched StreamRaces::touched_by(streams::OperationOrder::Number operation,
-                                             std::uint64_t address, std::uint64_t bytes) const {
+StreamRaces::Touched StreamRaces::touched_by(streams::OperationOrder::Number operation, std::uint64_t address,
+                                             std::uint64_t bytes) const {
     const std::lock_guard lock(mutex_);
     Touched touched;
     const auto take = [&](std::uint64_t word, Record record, AccessClass kind) {

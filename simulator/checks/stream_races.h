@@ -1,7 +1,7 @@
 // Races between operations of streams: kernels and copies that touch the same bytes, one of them writing, and
 // that neither an event nor the host orders (streams/operation_order.h).
 //
-// Within a launch the detector compares accesses as they happen. Launches are compared as wholes: what one has
+// In a launch the detector compares accesses as they happen. Launches are compared as wholes: what one has
 // accessed is left in the cells of the shadow (race_shadow.h), where a record's epoch says whose it is. It is
 // copied from there only when an operation comes that is not ordered behind it; so programs whose operations
 // are all ordered pay for the clocks, and nothing else. An operation that is ordered behind another one may

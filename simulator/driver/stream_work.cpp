@@ -264,8 +264,7 @@ void StreamWork::add_callback(StreamKey stream, std::function<void(int status)> 
     }
     const auto delay = host().deferred() ? deferred_callback_delay : std::chrono::milliseconds(0);
     const streams::OperationOrder::Number operation = order_.is_kept() ? order_.enqueue(stream, "") : 0;
-    const auto call = [this, operation,
-                       callback = std::move(callback)](int status) -> streams::Outcome {
+    const auto call = [this, operation, callback = std::move(callback)](int status) -> streams::Outcome {
         // The host may learn of it in any way from now on.
         order_.host_waits(operation);
         order_.finish(operation);

@@ -163,6 +163,7 @@ class FindingsOfObservers final : public ObserverFindings {
             shared_object(launch_, shared, address, nearest);
         else
             global_object(launch_, address, nearest);
+        if (!nearest.inside && launch_.host_kernel) return launch_.host_kernel->shared_object_at(address);
         if (!nearest.inside) return std::nullopt;
         name_element(nearest.object, address);
         return nearest.object;

@@ -142,6 +142,13 @@ class HostKernel {
         (void)site;
         return {};
     }
+    /// The array in shared memory that the address lies in, with its element, where that is known. Asked when
+    /// the launch is over.
+    [[nodiscard]] virtual std::optional<findings::MemoryObject> shared_object_at(
+        std::uint64_t address) const {
+        (void)address;
+        return std::nullopt;
+    }
     /// For location(): where the thread is that runs now, on its own stack. Asked only while it tells of an
     /// access.
     [[nodiscard]] virtual std::uint32_t site_here() { return 0; }

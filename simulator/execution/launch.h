@@ -185,7 +185,7 @@ struct Launch {
         if (options.poll_host({blocks_run.load(std::memory_order_relaxed), block_count, seconds}))
             request_stop(Stop::interrupted);
     }
-    /// Whether a round of turns that brings stacks and memory back unchanged proves a livelock: nobody else can
+    /// Whether a round of turns that leaves stacks and memory as they were proves a livelock: nobody else can
     /// change what the threads see. Asked when it seems that they only spin.
     [[nodiscard]] bool shows_its_state() const {
         const std::lock_guard lock(*arena_mutex);

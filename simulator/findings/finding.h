@@ -122,7 +122,7 @@ struct RacingAccess {
     std::string what;  ///< "write", "read", "atomic operation of block scope"...
     ThreadCoordinate thread;
     CallChain location;
-    std::string value;  ///< what it read or wrote, as far as that is known; else empty
+    std::string value;     ///< what it read or wrote, as far as that is known; else empty
     bool of_host = false;  ///< it is the host's, a copy for example: no thread's
 };
 
@@ -145,7 +145,7 @@ struct Finding {
 
 /// "tid=[10, 0, 0] ctaid=[0, 0, 0]" (C2).
 [[nodiscard]] std::string coordinates(const ThreadCoordinate& thread);
-/// Whether the finding is about what the host does, and about no thread: the second access of a race is its own.
+/// Whether the finding is about what the host does, and no thread: the second access of a race is its own.
 [[nodiscard]] inline bool is_of_host(const Finding& finding) {
     return !finding.accesses.empty() && finding.accesses.back().of_host;
 }

@@ -38,9 +38,8 @@ std::atomic<pid_t> passes_on{0};  ///< the thread whose fault is with the previo
 int protection_of(const Watch& watch) {
     const bool reads_are_watched = std::ranges::any_of(watches, [&](const Watch& other) {
         const State state = other.state.load();
-        return (state == State::open || state == State::protected_) &&
-               other.protection.load() == PROT_NONE && other.first.load() < watch.last.load() &&
-               other.last.load() > watch.first.load();
+        return (state == State::open || state == State::protected_) && other.protection.load() == PROT_NONE &&
+               other.first.load() < watch.last.load() && other.last.load() > watch.first.load();
     });
     return reads_are_watched ? PROT_NONE : PROT_READ;
 }

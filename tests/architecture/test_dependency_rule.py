@@ -22,7 +22,7 @@ ALLOWED = {
         "simulator/image", "simulator/findings", "simulator/fiber", "simulator/memory", "simulator/jit",
     },
     "simulator/checks": {
-        "simulator/image", "simulator/findings", "simulator/memory", "simulator/jit", "simulator/execution",
+        "simulator/image", "simulator/findings", "simulator/memory", "simulator/jit", "simulator/execution", "simulator/streams",
     },
     "simulator/driver": {
         "simulator/checks", "simulator/image", "simulator/findings", "simulator/memory", "simulator/jit", "simulator/execution",

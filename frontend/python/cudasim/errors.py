@@ -95,6 +95,9 @@ class KernelTimeoutError(_KernelFault, TimeoutError):
 class KernelError(RuntimeError):
     """A kernel error without a Python exception of its own: traps, invalid calls, deadlocks."""
 
+    #: what was found, each a cudasim.findings.Finding
+    findings: Sequence[Any] = ()
+
 
 class KernelOnlyError(NotImplementedError, AttributeError):
     """A value that exists only in kernels was asked for on the host; an AttributeError, so that hasattr() can ask."""

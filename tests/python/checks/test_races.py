@@ -157,3 +157,69 @@ def test_a_block_within_another_has_a_list_of_its_own():
 def test_unknown_checks_are_refused():
     with pytest.raises(options.OptionError, match="Did you mean 'races'"), cudasim.check("race"):
         pass
+
+
+@cuda.jit
+def neighbours(out):
+    tile = cuda.shared.array((2, 32), types.int32)
+    t = cuda.threadIdx.x
+    tile[1, t] = t
+    out[t] = tile[1, (t + 1) % 32]
+
+
+@pytest.mark.parametrize("mode", ["native", "python"])
+def test_elements_of_shared_arrays_are_named(mode):
+    _, found = found_by(neighbours, 1, 32, [((32,), np.int32)], mode=mode)
+    assert {each.object.element for each in found} == {"tile[1, 1]", "tile[1, 0]"}
+    assert {each.object.space for each in found} == {"shared"}
+    assert all(access.value.isdecimal() for each in found for access in each.accesses if access.value)
+
+
+@cuda.jit
+def published_without_a_barrier(data, flag, out):
+    t = cuda.threadIdx.x
+    if cuda.blockIdx.x == 0:
+        data[t] = t
+        if t == 0:
+            cuda.threadfence()
+            cuda.atomic.exch(flag, 0, 1)
+    elif t == 0:
+        while cuda.atomic.add(flag, 0, 0) == 0:
+            pass
+        cuda.threadfence()
+        out[0] = data[1]
+
+
+@cuda.jit
+def last_block_without_a_fence(sums, count, out):
+    last = cuda.shared.array(1, types.int32)
+    t = cuda.threadIdx.x
+    if t == 0:
+        sums[cuda.blockIdx.x] = 1
+        last[0] = cuda.atomic.add(count, 0, 1)
+    cuda.syncthreads()
+    if last[0] == cuda.gridDim.x - 1 and t < 2:
+        out[t] = sums[t]
+
+
+@cuda.jit
+def a_counter_that_is_read(count, items, out):
+    i = cuda.atomic.add(count, 0, 1)
+    if i < 64:
+        items[i] = i
+    out[cuda.grid(1) % 64] = count[0]
+
+
+@pytest.mark.parametrize("mode", ["native", "python"])
+@pytest.mark.parametrize(
+    "kernel, cure",
+    [
+        (published_without_a_barrier, "no barrier of the block between the first and the fence"),
+        (last_block_without_a_fence, "a fence is missing in front of the atomic operation"),
+        (a_counter_that_is_read, "one of the two is an atomic operation"),
+    ],
+)
+def test_the_cure_is_the_one_that_is_missing(kernel, cure, mode):
+    _, found = found_by(kernel, 2, 32, [((64,), np.int32)] * 3, mode=mode)
+    messages = [each.message for each in found if each.kind == "data-race"]
+    assert messages and all(cure in message for message in messages), messages

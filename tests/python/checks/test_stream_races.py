@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from cudasim import cuda
 
-# A program has a, b: device arrays of 256 float32; s, t: streams; wait(s, t): t waits for what is in s; fill, add1 (b = a + 1),
+# A program has a, b: device arrays of 256 float32; s, t: streams; wait(s, t): t waits for what is in s; fill,
+# add1 (b = a + 1),
 # count (atomic), and pinned memory p. Where it races, its two lines end in "# first" and "# second".
 RACY = {
     "two kernels": """
@@ -338,7 +339,7 @@ def test_cudasim_check_reports_a_copy_once(tmp_path):
     assert "copy from the device:\n" in done.stdout + done.stderr
 
 
-# -- the host -------------------------------------------------------------------------------------------------
+# -- the host ------------------------------------------------------------------------------------------------
 
 
 @cuda.jit

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import dis
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +15,7 @@ from cudasim.type_system.array_layout import extent_in_bytes, lowest_offset
 from cudasim.type_system.record_names import NUMBERS
 
 if TYPE_CHECKING:
+    from types import CodeType
     from typing import Any
 
 
@@ -132,6 +135,31 @@ def excess_of_local_memory(kernel: Any, total: Any, most: Any, file: Any, functi
     )
 
 
+@functools.lru_cache(maxsize=1024)
+def names_of_shared_array(code: CodeType, instruction: int, dtype: np.dtype[Any]) -> tuple[str, str]:
+    """What the source calls the array that a call of cuda.shared.array() makes, and the type of its elements; empty where there
+    is no such name.
+
+    :param instruction: the call's, as the offset of its bytes in the code
+    """
+    following = (each for each in dis.get_instructions(code) if each.offset > instruction)
+    name = ""
+    for each in following:
+        if each.opname in ("CACHE", "EXTENDED_ARG"):
+            continue
+        if each.opname.startswith("STORE_"):  # from 3.13 on one instruction may store and load: (name, other)
+            name = each.argval[0] if isinstance(each.argval, tuple) else str(each.argval)
+        break
+    return name, dtype.name if dtype.fields is None else ""
+
+
 # Frameless: a debugger in a kernel does not step into them.
-_helpers = numpy_view, dtype_of, excess_of_shared_memory, excess_of_local_memory, constant
+_helpers = (
+    numpy_view,
+    dtype_of,
+    excess_of_shared_memory,
+    excess_of_local_memory,
+    constant,
+    names_of_shared_array,
+)
 _pyfiber.set_helpers(*map(_native.FramelessMethod, _helpers))

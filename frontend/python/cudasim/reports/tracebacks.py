@@ -251,4 +251,4 @@ def add_note(exception: BaseException, text: str) -> None:
     if sys.version_info >= (3, 11):
         exception.add_note(text)
     else:
-        exception.__notes__ = [*getattr(exception, "__notes__", []), text]
+        vars(exception).setdefault("__notes__", []).append(text)

@@ -79,7 +79,8 @@ class Watch:
         self._watch()
 
     def _watch(self):
-        self._number = _native.watch_pages(*_extent(self._host), self._writes, self._own_pages)
+        address, size = _extent(self._host)
+        self._number = _native.watch_pages(address, size, self._writes, self._own_pages)
         if self._number >= 0:
             _listen()
             _watches[self._number] = self
