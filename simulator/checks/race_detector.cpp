@@ -90,7 +90,7 @@ void RaceDetector::mark_readers(const Looked& now, const Word& word) {
     if (epoch_of(cell.read[1]) < now.floor) return;
     const auto changed = [&](Record record) {
         const std::uint32_t epoch = epoch_of(record);
-        return epoch >= now.floor && (epoch >= now.block.phase() || block_of(epoch) != now.block.index);
+        return epoch >= now.floor && (epoch >= now.block.phase() || !now.block.owns(epoch));
     };
     if (bytes_of(cell.read[0]) != all_bytes || bytes_of(cell.read[1]) != all_bytes ||
         now.kind != AccessClass::read || changed(cell.written) || changed(cell.atomic))
@@ -150,8 +150,8 @@ bool RaceDetector::Looked::repeats_races(RaceDetector& detector) const {
             return false;
     } else if (count == 0 || !barriers_only || bytes_of(readers[0]) != all_bytes ||
                bytes_of(readers[1]) != all_bytes || !is_live(readers[0]) || !is_live(readers[1]) ||
-               (detector.block_of(epoch_of(readers[0])) == detector.block_of(epoch_of(readers[1])) &&
-                detector.block_of(epoch_of(readers[0])) != block.index)) {
+               (!block.owns(epoch_of(readers[0])) &&
+                detector.block_of(epoch_of(readers[0])) == detector.block_of(epoch_of(readers[1])))) {
         return false;  // the readers change
     }
     if (is_write) cell.written = record | all_bytes;
@@ -225,7 +225,7 @@ void RaceDetector::compare(Record before, AccessClass kind, const Looked& now, c
     if ((before & has_more) != 0) compare_crowd(now, word, kind);
     const unsigned both = bytes_of(before) & word.bytes;
     if (both == 0 || is_ordered(before, now.block, now.thread)) return;
-    if (both_atomic && block_of(epoch_of(before)) == now.block.index) return;
+    if (both_atomic && now.block.owns(epoch_of(before))) return;
     report(before, kind, now, word, both);
 }
 
@@ -254,14 +254,13 @@ void RaceDetector::note_read(const Looked& now, const Word& word) {
         readers[0] = me;
     } else if (!is_live(readers[1]) && covers(readers[1])) {
         readers[1] = me | (epoch_of(readers[1]) < now.floor ? 0 : readers[1] & has_more);
-        if (is_live(readers[0]) && block_of(epoch_of(readers[0])) != now.block.index)
-            readers[1] |= other_block;
+        if (is_live(readers[0]) && !now.block.owns(epoch_of(readers[0]))) readers[1] |= other_block;
     } else {
         const bool whole = bytes_of(readers[0]) == all_bytes && bytes_of(readers[1]) == all_bytes;
         if (!now.barriers_only || !whole || !is_live(readers[0]) || !is_live(readers[1])) {
             add_to_crowd(now, word, me, AccessClass::read);
-        } else if (block_of(epoch_of(readers[0])) == block_of(epoch_of(readers[1])) &&
-                   block_of(epoch_of(readers[0])) != now.block.index) {
+        } else if (!now.block.owns(epoch_of(readers[0])) &&
+                   block_of(epoch_of(readers[0])) == block_of(epoch_of(readers[1]))) {
             readers[1] = me | other_block | (readers[1] & has_more);
         }
     }
@@ -309,7 +308,7 @@ void RaceDetector::note_atomic(const Looked& now, const Word& word) {
             if (older != crowd->accesses.end() && (known & has_more) != 0) {
                 // Best is one of another block; else one that no barrier orders before this one.
                 const auto is_other = [&](Record record) {
-                    return epoch_of(record) >= now.floor && block_of(epoch_of(record)) != now.block.index;
+                    return epoch_of(record) >= now.floor && !now.block.owns(epoch_of(record));
                 };
                 const bool stays =
                     bytes_of(older->record) == word.bytes &&

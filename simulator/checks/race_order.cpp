@@ -142,13 +142,14 @@ RaceDetector::Thread& RaceDetector::sync_state(Block& block, std::uint32_t threa
 bool RaceDetector::is_ordered(Record before, const Block& block, std::uint32_t thread) const {
     const std::uint32_t epoch = epoch_of(before), other = thread_of(before);
     if (epoch < launch_epoch_) return true;
-    const std::uint64_t owner = block_of(epoch);
-    if (owner == block.index) {
+    if (block.owns(epoch)) {
         if (other == thread || epoch < block.phase()) return true;
         if (!block.seen.empty() && other / lanes == thread / lanes &&
             epoch <= block.seen[thread][other % lanes])
             return true;
     }
+    if (block.base.empty() && block.sync.empty()) return false;
+    const std::uint64_t owner = block_of(epoch);
     return block.base.contains(owner, other, epoch) ||
            (!block.sync.empty() && block.sync[thread].extra.contains(owner, other, epoch));
 }

@@ -62,17 +62,11 @@ void RaceShadow::forget_range(std::map<std::uint64_t, std::uint64_t>::iterator r
     ranges_.erase(range);
 }
 
-bool RaceShadow::covers(std::uint64_t address) const {
-    if (address - low_ < bytes_) return true;
+bool RaceShadow::covers_elsewhere(std::uint64_t address) const {
     const auto behind = ranges_.upper_bound(address);
     if (behind == ranges_.begin()) return false;
     const auto range = std::prev(behind);
     return address - range->first < range->second;
-}
-
-Cell& RaceShadow::cell(std::uint64_t word) {
-    if (word - low_ < bytes_) return cells_[(word - low_) / word_bytes];
-    return elsewhere_[word];
 }
 
 const Cell* RaceShadow::find_cell(std::uint64_t word) const {

@@ -57,9 +57,13 @@ class RaceShadow {
     void remove_range(std::uint64_t address);
 
     /// Whether threads can race there at all: it is no local memory.
-    [[nodiscard]] bool covers(std::uint64_t address) const;
+    [[nodiscard]] bool covers(std::uint64_t address) const {
+        return address - low_ < bytes_ || covers_elsewhere(address);
+    }
     /// The cell of the word at an address that is covered, a multiple of word_bytes.
-    [[nodiscard]] Cell& cell(std::uint64_t word);
+    [[nodiscard]] Cell& cell(std::uint64_t word) {
+        return word - low_ < bytes_ ? cells_[(word - low_) / word_bytes] : elsewhere_[word];
+    }
     /// The same for a word that nobody may have accessed; nullptr where that is known.
     [[nodiscard]] const Cell* find_cell(std::uint64_t word) const;
     [[nodiscard]] CrowdedWord& crowd(std::uint64_t word) { return crowded_[word]; }
@@ -72,6 +76,7 @@ class RaceShadow {
     void forget();
 
   private:
+    [[nodiscard]] bool covers_elsewhere(std::uint64_t address) const;
     void forget_range(std::map<std::uint64_t, std::uint64_t>::iterator range);
 
     Cell* cells_ = nullptr;

@@ -46,6 +46,12 @@ struct RaceDetector::Block {
     };
     std::vector<WarpGroup> groups;
 
+    /// Whether the block has drawn the epoch: what block_of() says, mostly without a search.
+    [[nodiscard]] bool owns(std::uint32_t epoch) const {
+        const Segment& last = detector->segments_.back();
+        if (last.first <= epoch) return last.block == index;
+        return epoch >= first_epoch && detector->block_of(epoch) == index;
+    }
     [[nodiscard]] std::uint32_t phase() const { return epoch_of(floors.phase); }
 };
 
