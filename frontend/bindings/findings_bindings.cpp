@@ -73,9 +73,7 @@ py::dict variable_to_python(const findings::VariableValue& value) {
     return result;
 }
 
-namespace {
-
-}  // namespace
+namespace {}  // namespace
 
 pybind11::dict finding_to_python(const findings::Finding& finding) {
     const auto& kind = findings::info(finding.kind);

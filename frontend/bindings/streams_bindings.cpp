@@ -345,7 +345,8 @@ void bind_streams(py::module_& module) {
                 result.append(py::make_tuple(finding_to_python(each), findings::text_report(each, {})));
             return result;
         },
-        "Races of copies with kernels and copies in other streams since the last call: (finding, its report).");
+        "Races of copies with kernels and copies in other streams since the last call: (finding, its "
+        "report).");
     module.def(
         "touched_by",
         [](const std::shared_ptr<driver::Context>& context, std::uint64_t operation, std::uint64_t address,
