@@ -8,6 +8,7 @@
 #include "frontend/bindings/bindings.h"
 #include "frontend/bindings/contiguous_buffer.h"
 #include "frontend/bindings/released_gil.h"
+#include "frontend/ptx/inline_assembly.h"
 #include "gpu_backend/ptx.h"
 #include "gpu_backend/toolkit.h"
 #include "simulator/driver/context.h"
@@ -131,14 +132,16 @@ void bind_image(py::module_& module) {
             [](const py::bytes& bitcode, const std::vector<std::pair<std::string, std::string>>& sources) {
                 std::string bytes(bitcode);
                 const ReleasedGil release;
-                return KernelImage::from_bitcode(std::move(bytes), sources_from_python(sources));
+                return ptx::with_translated_assembly(
+                    KernelImage::from_bitcode(std::move(bytes), sources_from_python(sources)));
             },
             py::arg("bitcode"), py::arg("sources") = py::list())
         .def_static(
             "from_ir_text",
             [](const std::string& text, const std::vector<std::pair<std::string, std::string>>& sources) {
                 const ReleasedGil release;
-                return KernelImage::from_ir_text(text, sources_from_python(sources));
+                return ptx::with_translated_assembly(
+                    KernelImage::from_ir_text(text, sources_from_python(sources)));
             },
             py::arg("text"), py::arg("sources") = py::list())
         .def_static("deserialise", &deserialise)

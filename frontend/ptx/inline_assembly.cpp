@@ -2,6 +2,7 @@
 #include "frontend/ptx/inline_assembly.h"
 
 #include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
@@ -12,6 +13,7 @@
 #include <set>
 
 #include "frontend/ptx/reader.h"
+#include "simulator/image/linking.h"
 
 namespace cudasim::ptx {
 namespace {
@@ -168,6 +170,18 @@ class Piece {
     std::vector<Operand> operands_;
 };
 
+/// A function without lines: where it is inlined, its instructions get the line of the call.
+image::KernelImage without_lines(const image::KernelImage& image) {
+    LLVMContext context;
+    Expected<std::unique_ptr<llvm::Module>> module =
+        parseBitcodeFile(MemoryBufferRef(image.bitcode(), "inline assembly"), context);
+    if (!module) throw PtxError(toString(module.takeError()), 0);
+    StripDebugInfo(**module);
+    for (Function& function : **module)
+        if (!function.isDeclaration()) function.addFnAttr(Attribute::AlwaysInline);
+    return image::KernelImage::from_module(**module);
+}
+
 /// Equal code has equal names, whatever library it stands in: FNV-1a.
 std::string name_for(const std::string& code) {
     std::uint64_t hash = 0xCBF29CE484222325;
@@ -193,13 +207,21 @@ std::vector<image::KernelImage> without_inline_assembly(const image::KernelImage
     std::set<std::string> known;
     for (CallInst* call : calls) {
         Piece piece(*call);
-        const std::string name = name_for(piece.function(""));
-        if (known.insert(name).second)
-            result.push_back(read(piece.function(name), file + ", inline assembly"));
+        const bool has_line = call->getDebugLoc();
+        const std::string name = name_for(piece.function("")) + (has_line ? "_inline" : "");
+        if (known.insert(name).second) {
+            const image::KernelImage function = read(piece.function(name), file + ", inline assembly");
+            result.push_back(has_line ? without_lines(function) : function);
+        }
         piece.replace(name);
     }
-    result.insert(result.begin(), image::KernelImage::from_module(**module));
+    result.insert(result.begin(), image::KernelImage::from_module(**module, image.sources()));
     return result;
+}
+
+image::KernelImage with_translated_assembly(image::KernelImage image) {
+    const std::vector<image::KernelImage> parts = without_inline_assembly(image, "image");
+    return parts.size() == 1 ? std::move(image) : image::linked(parts);
 }
 
 }  // namespace cudasim::ptx

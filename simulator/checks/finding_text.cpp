@@ -19,4 +19,9 @@ std::string object_text(const std::optional<findings::MemoryObject>& object, std
            std::to_string(object->offset);
 }
 
+std::string place_text(const findings::CallChain& chain) {
+    if (chain.empty() || chain.front().line == 0) return "";
+    return " at " + chain.front().file + ":" + std::to_string(chain.front().line);
+}
+
 }  // namespace cudasim::checks

@@ -16,4 +16,7 @@ namespace cudasim::checks {
 [[nodiscard]] std::string object_text(const std::optional<findings::MemoryObject>& object,
                                       std::uint64_t address);
 
+/// " at script.py:12", the innermost place; empty where that is not known
+[[nodiscard]] std::string place_text(const findings::CallChain& chain);
+
 }  // namespace cudasim::checks

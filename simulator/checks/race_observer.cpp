@@ -101,11 +101,6 @@ std::string value_text(std::uint64_t value, std::uint32_t bytes, const std::opti
     return text ? *text : hexadecimal(value, bytes);
 }
 
-std::string place_text(const findings::CallChain& chain) {
-    if (chain.empty() || chain.front().line == 0) return "";
-    return " at " + chain.front().file + ":" + std::to_string(chain.front().line);
-}
-
 Finding finding_of(const Race& race, const execution::ObserverFindings& launch) {
     const bool is_note = race.equal_writes == race.pairs;
     Finding finding;

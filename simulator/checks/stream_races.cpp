@@ -49,11 +49,6 @@ CallChain chain_of(const std::string& place) {
     return {location};
 }
 
-std::string place_text(const CallChain& chain) {
-    if (chain.empty() || chain.front().line == 0) return "";
-    return " at " + chain.front().file + ":" + std::to_string(chain.front().line);
-}
-
 bool writes(AccessClass kind) {
     return kind != AccessClass::read;
 }
@@ -134,17 +129,43 @@ bool StreamRaces::is_unordered(const Unit& earlier, streams::OperationOrder::Num
 void StreamRaces::forget_old() {
     const auto is_old = [&](const Unit& unit) { return order_->is_over(unit.operation); };
     if (std::ranges::none_of(units_, is_old)) return;
-    std::erase_if(accesses_, [&](const Access& each) {
-        const Unit* const unit = launch_of(epoch_of(each.record));
-        return unit == nullptr || is_old(*unit);
-    });
     std::erase_if(units_, is_old);
+    find_launches(0);
+    std::erase_if(accesses_, [&](const Access& each) { return launch_of(epoch_of(each.record)) == nullptr; });
 }
 
-const StreamRaces::Unit* StreamRaces::launch_of(std::uint32_t epoch) const {
-    for (auto unit = units_.rbegin(); unit != units_.rend(); ++unit)
-        if (unit->is_launch() && unit->first_epoch <= epoch && epoch < unit->end_epoch) return &*unit;
-    return nullptr;
+void StreamRaces::find_launches(streams::OperationOrder::Number compared) {
+    launches_.clear();
+    for (const Unit& unit : units_)
+        if (unit.is_launch())
+            launches_.push_back({unit.first_epoch, unit.end_epoch, &unit, is_unordered(unit, compared)});
+}
+
+const StreamRaces::Launch* StreamRaces::launch_of(std::uint32_t epoch) const {
+    const auto behind = std::ranges::upper_bound(launches_, epoch, {}, &Launch::first_epoch);
+    if (behind == launches_.begin()) return nullptr;
+    const Launch& launch = *std::prev(behind);
+    return epoch < launch.end_epoch ? &launch : nullptr;
+}
+
+/// Adds accesses of launches, ordered by words. Where one of the operation that find_launches() was called
+/// for covers an earlier one that is ordered before it, that is forgotten: the later one stands for it. So
+/// there are no more for a word than streams that nothing orders.
+void StreamRaces::add_accesses(const std::vector<Access>& found) {
+    std::vector<Access> all;
+    all.reserve(accesses_.size() + found.size());
+    auto fresh = found.begin();
+    for (auto old = accesses_.begin(); old != accesses_.end(); ++old) {
+        while (fresh != found.end() && fresh->word() < old->word()) all.push_back(*fresh++);
+        const Launch* const launch = launch_of(epoch_of(old->record));
+        bool stays = launch != nullptr;
+        for (auto each = fresh; stays && each != found.end() && each->word() == old->word(); ++each)
+            stays = launch->is_unordered || each->kind() != old->kind() ||
+                    (bytes_of(old->record) & ~bytes_of(each->record)) != 0;
+        if (stays) all.push_back(*old);
+    }
+    all.insert(all.end(), fresh, found.end());
+    accesses_ = std::move(all);
 }
 
 /// Calls body(record, kind) for what the shadow has of a word.
@@ -188,15 +209,16 @@ void StreamRaces::gather_earlier(streams::OperationOrder::Number later) {
     for (const Unit& unit : units_)
         if (is_left(unit)) first_epoch = std::min(first_epoch, unit.first_epoch);
     std::vector<Access> found = gather(first_epoch);
+    find_launches(later);
     std::erase_if(found, [&](const Access& each) {
-        const Unit* const unit = launch_of(epoch_of(each.record));
-        return unit == nullptr || unit->gathered;
+        const Launch* const launch = launch_of(epoch_of(each.record));
+        return launch == nullptr || launch->unit->gathered;
     });
     for (Unit& unit : units_)
         if (unit.is_launch()) unit.gathered = true;
-    const auto middle = static_cast<std::ptrdiff_t>(accesses_.size());
-    accesses_.insert(accesses_.end(), found.begin(), found.end());
-    std::ranges::inplace_merge(accesses_, accesses_.begin() + middle, {}, &Access::word);
+    for (Launch& launch : launches_)
+        launch.is_unordered = true;  // no one of them stands for another one here
+    add_accesses(found);
 }
 
 std::span<const StreamRaces::Access> StreamRaces::within(const std::vector<Access>& accesses,
@@ -248,6 +270,7 @@ void StreamRaces::launch_ends(execution::ObserverFindings& findings, std::uint32
     if (std::ranges::none_of(units_, [&](const Unit& each) { return is_unordered(each, unit.operation); }))
         return;
     std::vector<Access> found = gather(unit.first_epoch);
+    find_launches(unit.operation);
     Conflicts conflicts;
     for (const Unit& earlier : units_) {
         if (earlier.is_launch() || !is_unordered(earlier, unit.operation)) continue;
@@ -274,17 +297,16 @@ void StreamRaces::launch_ends(execution::ObserverFindings& findings, std::uint32
             if (both_atomic && plain_scope(each->record) != AtomicScope::block &&
                 plain_scope(access.record) != AtomicScope::block)
                 continue;
-            const Unit* const owner = launch_of(epoch_of(each->record));
-            if (owner == nullptr || owner == &unit || !is_unordered(*owner, unit.operation)) continue;
-            conflicts.add({.first = owner, .second = &unit, .first_access = *each, .second_access = access},
-                          access.word(), both);
+            const Launch* const owner = launch_of(epoch_of(each->record));
+            if (owner == nullptr || !owner->is_unordered) continue;
+            conflicts.add(
+                {.first = owner->unit, .second = &unit, .first_access = *each, .second_access = access},
+                access.word(), both);
         }
     }
     for (const Conflict* const conflict : conflicts.all()) findings.add(finding_of(*conflict, &findings));
     unit.gathered = true;
-    const auto middle = static_cast<std::ptrdiff_t>(accesses_.size());
-    accesses_.insert(accesses_.end(), found.begin(), found.end());
-    std::ranges::inplace_merge(accesses_, accesses_.begin() + middle, {}, &Access::word);
+    add_accesses(found);
 }
 
 void StreamRaces::copies(const execution::ObservedCopy& copy) {
@@ -300,17 +322,20 @@ void StreamRaces::copies(const execution::ObservedCopy& copy) {
     if (copy.kind == CopyKind::from_device || copy.kind == CopyKind::within_device)
         unit.ranges.push_back({copy.source, copy.bytes, false});
     gather_earlier(operation);
+    find_launches(operation);
     Conflicts conflicts;
     for (const Range& range : unit.ranges) {
         for (const Access& access : within(accesses_, range)) {
             const unsigned both =
                 bytes_of(access.record) & bytes_in_word(range.address, range.bytes, access.word());
             if (both == 0 || (!range.writes && !writes(access.kind()))) continue;
-            const Unit* const owner = launch_of(epoch_of(access.record));
-            if (owner != nullptr && is_unordered(*owner, operation))
-                conflicts.add(
-                    {.first = owner, .second = &unit, .first_access = access, .second_writes = range.writes},
-                    access.word(), both);
+            const Launch* const owner = launch_of(epoch_of(access.record));
+            if (owner != nullptr && owner->is_unordered)
+                conflicts.add({.first = owner->unit,
+                               .second = &unit,
+                               .first_access = access,
+                               .second_writes = range.writes},
+                              access.word(), both);
         }
         for (const Unit& earlier : units_) {
             if (earlier.is_launch() || !is_unordered(earlier, operation)) continue;
@@ -330,16 +355,21 @@ void StreamRaces::copies(const execution::ObservedCopy& copy) {
     }
     for (const Conflict* const conflict : conflicts.all())
         of_copies_.push_back(finding_of(*conflict, nullptr));
+    // It stands for earlier copies of the same bytes that are ordered before it.
+    std::erase_if(units_, [&](const Unit& each) {
+        return !each.is_launch() && each.ranges == unit.ranges && !is_unordered(each, operation);
+    });
     units_.push_back(std::move(unit));
 }
 
 StreamRaces::Touched StreamRaces::touched_by(streams::OperationOrder::Number operation, std::uint64_t address,
-                                             std::uint64_t bytes) const {
+                                             std::uint64_t bytes) {
     const std::lock_guard lock(mutex_);
+    find_launches(0);
     Touched touched;
     const auto take = [&](std::uint64_t word, Record record, AccessClass kind) {
-        const Unit* const unit = launch_of(epoch_of(record));
-        if (unit == nullptr || unit->operation != operation) return;
+        const Launch* const launch = launch_of(epoch_of(record));
+        if (launch == nullptr || launch->unit->operation != operation) return;
         if ((bytes_of(record) & bytes_in_word(address, bytes, word)) == 0) return;
         (writes(kind) ? touched.written : touched.read) = true;
     };

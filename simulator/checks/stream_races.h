@@ -52,7 +52,7 @@ class StreamRaces {
     /// Whether the launches of an operation have read or written there, unless an operation that came after
     /// it has covered that.
     [[nodiscard]] Touched touched_by(streams::OperationOrder::Number operation, std::uint64_t address,
-                                     std::uint64_t bytes) const;
+                                     std::uint64_t bytes);
 
   private:
     /// What a launch has done with one word; the record says who, and its epoch which launch.
@@ -65,6 +65,7 @@ class StreamRaces {
     struct Range {
         std::uint64_t address = 0, bytes = 0;
         bool writes = false;
+        bool operator==(const Range&) const = default;
     };
     /// An operation that others may race with.
     struct Unit {
@@ -89,7 +90,16 @@ class StreamRaces {
     void for_records(std::uint64_t word, const Body& body) const;
     [[nodiscard]] std::vector<Access> gather(std::uint32_t first_epoch) const;
     void gather_earlier(streams::OperationOrder::Number later);
-    [[nodiscard]] const Unit* launch_of(std::uint32_t epoch) const;
+    /// A launch among `units_`, found by an epoch.
+    struct Launch {
+        std::uint32_t first_epoch = 0, end_epoch = 0;
+        const Unit* unit = nullptr;
+        bool is_unordered = false;  ///< with the operation that is compared
+    };
+    /// @param compared each launch is marked whether it is ordered before this one
+    void find_launches(streams::OperationOrder::Number compared);
+    [[nodiscard]] const Launch* launch_of(std::uint32_t epoch) const;
+    void add_accesses(const std::vector<Access>& found);
     [[nodiscard]] std::span<const Access> within(const std::vector<Access>& accesses,
                                                  const Range& range) const;
     [[nodiscard]] findings::RacingAccess side(const Unit& unit, const Access* access, bool writes) const;
@@ -107,6 +117,7 @@ class StreamRaces {
     };
     std::map<std::uint64_t, Allocation> allocations_;
     std::deque<Unit> units_;        ///< in the order in which they ran
+    std::vector<Launch> launches_;  ///< by epochs; as find_launches() has left it
     std::vector<Access> accesses_;  ///< ordered by words
     std::vector<findings::Finding> of_copies_;
 };

@@ -269,3 +269,70 @@ KERNEL structs_that_differ_in_one_member(int* data, int* other, int* out) {
 KERNEL equal_fills(int* data, int* other, int* out) {
     __builtin_memset(data, 7, 32);  // equal: A
 }
+
+KERNEL release_and_acquire_in_assembly(int* data, int* flag, int* out) {
+    if (thread_index() != 0) return;
+    if (block_index() == 0) {
+        data[0] = 42;
+        asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(flag), "r"(1) : "memory");
+    } else {
+        int value;
+        do {
+            asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+        } while (value == 0);
+        out[0] = data[0];
+    }
+}
+
+KERNEL relaxed_accesses_in_assembly(int* data, int* flag, int* out) {
+    if (thread_index() != 0) return;
+    if (block_index() == 0) {
+        data[0] = 42;  // race: A
+        asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(flag), "r"(1) : "memory");
+    } else {
+        int value;
+        do {
+            asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+        } while (value == 0);
+        out[0] = data[0];  // race: A
+    }
+}
+
+KERNEL fences_in_assembly(int* data, volatile int* flag, int* out) {
+    if (thread_index() != 0) return;
+    if (block_index() == 0) {
+        data[0] = 42;
+        asm volatile("membar.gl;" ::: "memory");
+        *flag = 1;
+    } else {
+        while (*flag == 0) {
+        }
+        asm volatile("fence.acq_rel.gpu;" ::: "memory");
+        out[0] = data[0];
+    }
+}
+
+KERNEL a_fence_of_the_block_in_assembly(int* data, volatile int* flag, int* out) {
+    if (thread_index() != 0) return;
+    if (block_index() == 0) {
+        data[0] = 42;  // race: A
+        asm volatile("membar.cta;" ::: "memory");
+        *flag = 1;
+    } else {
+        while (*flag == 0) {
+        }
+        asm volatile("membar.gl;" ::: "memory");
+        out[0] = data[0];  // race: A
+    }
+}
+
+KERNEL a_plain_store_in_assembly(int* data, int* flag, int* out) {
+    asm volatile("st.global.u32 [%0], %1;" ::"l"(out), "r"(thread_index()) : "memory");  // race: A
+}
+
+KERNEL a_barrier_in_assembly(int* data, int* flag, int* out) {
+    if (block_index() != 0) return;
+    data[thread_index()] = thread_index();
+    asm volatile("bar.sync 0;" ::: "memory");
+    out[thread_index()] = data[63 - thread_index()];
+}

@@ -431,6 +431,19 @@ def test_pinned_memory_of_a_copy_that_is_not_waited_for():
     assert len(found) == 2
 
 
+def test_many_operations_that_nobody_waits_for():
+    program = """
+        for i in range(400):
+            fill[2, 64, s](a[:128], i)
+            fill[2, 64, t](a[128:], i)
+            b[:64].copy_to_device(c[:64], stream=s)
+            b[64:].copy_to_device(c[64:], stream=t)
+    """
+    assert findings_of(program) == []
+    found = findings_of(program + "\n        fill[4, 64, t](a, 1)")
+    assert [each.count for each in found] == [128]
+
+
 def test_streams_that_were_there_before_the_block():
     names = {"cuda": cuda, "np": np, "fill": fill, "add1": add1, "count": count}
     exec(_SETUP, names)
