@@ -1,11 +1,50 @@
-"""How much longer launches take with checks than with the default ones: the same launch, alternating, on one worker."""
+"""How much longer launches take with checks than with the default ones: the same launch, alternating, on one worker. And the
+race detector beside Oclgrind's, which interprets the same kernels in OpenCL (pocl_kernels.cl)."""
 
+import pathlib
+import resource
+import shutil
 import statistics
+import subprocess
+import tempfile
 import time
 
 import numpy as np
 
+from bench.timing import Absent
+
 ROUNDS = 15
+#: For Oclgrind: kernel, sizes and arguments of a launch, as its simulation files have them.
+SIMULATIONS = {
+    "matmul": """matmul_tiled
+128 128 1
+16 16 1
+
+<size=65536 fill=1 float>
+<size=65536 fill=1 float>
+<size=65536 fill=0 float>
+<size=8 long>
+128
+""",
+    "add": """add
+1048576 1 1
+256 1 1
+
+<size=8388608 fill=1 double>
+<size=8388608 fill=1 double>
+<size=8388608 fill=0 double>
+<size=8 long>
+1048576
+""",
+    "reduction": """reduce_blocks
+1048576 1 1
+256 1 1
+
+<size=4194304 fill=1 float>
+<size=16384 fill=0 float>
+""",
+}
+SECONDS = 300  # that Oclgrind may take
 
 
 def _launches():
@@ -61,9 +100,64 @@ def _ratio(name, check):
     return statistics.median(ours / usual for ours, usual in zip(times[check], times["default"]))
 
 
+def _launch_beside_oclgrind(name):
+    """The launch that SIMULATIONS has."""
+    from cudasim import cuda
+
+    from bench import kernels
+
+    def arrays(dtype, *shapes):
+        return [cuda.to_device(np.ones(shape, dtype)) for shape in shapes]
+
+    if name == "matmul":
+        square = arrays(np.float32, (128, 128), (128, 128), (128, 128))
+        return lambda: kernels.matmul_tiled[(8, 8), (16, 16)](*square)
+    if name == "add":
+        long = arrays(np.float64, 1 << 20, 1 << 20, 1 << 20)
+        return lambda: kernels.add[4096, 256](*long)
+    values, sums = arrays(np.float32, 1 << 20, 4096)
+    return lambda: kernels.reduce_blocks[4096, 256](values, sums)
+
+
+def _seconds(name):
+    """Processor time of a launch that looks for races, on one worker."""
+    from cudasim import options
+
+    launch = _launch_beside_oclgrind(name)
+    times = []
+    with options.override(workers=1, check="races"):
+        for _ in range(ROUNDS):
+            start = time.process_time()
+            launch()
+            times.append(time.process_time() - start)
+    return statistics.median(times[2:])
+
+
+def _seconds_in_oclgrind(name):
+    """Processor time of the same under Oclgrind's detector, its start included. :raises Absent: without it"""
+    if shutil.which("oclgrind-kernel") is None:
+        raise Absent("oclgrind is not installed")
+    kernels = (pathlib.Path(__file__).parent / "pocl_kernels.cl").read_text()
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "kernels.cl").write_text(kernels)
+        pathlib.Path(folder, "launch.sim").write_text(f"kernels.cl\n{SIMULATIONS[name]}")
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(
+            ["oclgrind-kernel", "--data-races", "launch.sim"], cwd=folder, check=True, capture_output=True,
+            timeout=SECONDS,
+        )  # fmt: skip
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
 #: What is measured of the checks.
 OWN = {
     f"{check}_{name}": lambda check=check, name=name: _ratio(name, check)
     for check in ("races", "init", "all")
     for name in ("matmul", "add", "stencil", "reduction", "histogram")
+}
+OWN |= {f"data_races_{name}": lambda name=name: _seconds(name) for name in SIMULATIONS}
+#: The same of peers.
+PEERS = {
+    "oclgrind": {f"data_races_{name}": lambda name=name: _seconds_in_oclgrind(name) for name in SIMULATIONS}
 }

@@ -352,7 +352,8 @@ def main(side, names):
     found = versions()
     if side in debuggers.PEERS:
         try:
-            results = {name: debuggers.PEERS[side][name]() for name in names}
+            peers = {**debuggers.PEERS[side], **checked.PEERS.get(side, {})}
+            results = {name: peers[name]() for name in names}
         except Absent as reason:
             print(json.dumps({"absent": str(reason)}))
             return

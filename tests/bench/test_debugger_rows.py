@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from bench import debug_sessions, debuggers
+from bench import checked, debug_sessions, debuggers
 from bench.__main__ import row_of
 from bench.bars import BARS
 
@@ -59,10 +59,11 @@ def test_a_way_back_is_measured():
 
 def test_every_row_has_its_measurement():
     own = {bar.measurement for bar in BARS if bar.peer in debuggers.PEERS}
-    assert own <= set(debuggers.OWN)
+    assert own <= {*debuggers.OWN, *checked.OWN}
     for bar in BARS:
         if bar.peer in debuggers.PEERS:
-            assert bar.peer_measurement in debuggers.PEERS[bar.peer], bar.name
+            peers = {**debuggers.PEERS[bar.peer], **checked.PEERS.get(bar.peer, {})}
+            assert bar.peer_measurement in peers, bar.name
 
 
 def test_a_row_may_be_slower_than_its_peer():
