@@ -167,3 +167,27 @@ KERNEL filled_memory(int* empty, int* zeros) {
     __builtin_memset(empty, 0, 64 * sizeof(int));
     zeros[thread_index()] = values[thread_index() & 15] + empty[thread_index()];
 }
+
+KERNEL a_value_chosen_among_two(int* empty, int* zeros) {
+    int nothing = empty[thread_index()], something = zeros[thread_index()];
+    int chosen = thread_index() & 1 ? nothing : something;
+    int other = thread_index() & 1 ? something : nothing;
+    if (thread_index() & 1) {
+        zeros[thread_index()] = other + 1;
+        zeros[0] = chosen + 1;  // uninitialised
+    } else {
+        zeros[thread_index()] = chosen + 1;
+        zeros[1] = other + 1;  // uninitialised
+    }
+}
+
+KERNEL the_sign_of_a_narrow_value(int* empty, int* zeros) {
+    int value = ((signed char*)empty)[thread_index()];
+    zeros[thread_index()] = value & 0;
+    zeros[thread_index()] = (value >> 8) + 1;  // uninitialised
+}
+
+KERNEL above_a_narrow_value_without_sign(int* empty, int* zeros) {
+    int value = ((unsigned char*)empty)[thread_index()];
+    zeros[thread_index()] = (value >> 8) + 1;
+}

@@ -46,3 +46,10 @@ def test_uses_in_cplusplus_are_found_at_their_lines(image, name, chosen):
     assert {each.kind for each in found} <= {"uninitialised-value"}
     lines = {next(place.line for place in each.location if place.file == str(SOURCE)) for each in found}
     assert lines == KERNELS[name], "\n".join(map(str, found))
+
+
+@pytest.mark.parametrize("name", ["a_value_chosen_among_two", "the_sign_of_a_narrow_value", "chosen_between"])
+def test_uses_are_the_same_when_clang_has_optimised(tmp_path, name):
+    image = image_of(SOURCE, tmp_path, optimised=True)
+    assert "select i1" in image.ir_text()
+    test_uses_in_cplusplus_are_found_at_their_lines(image, name, {})
