@@ -121,13 +121,15 @@ def test_a_kernel_that_ptxas_refuses_is_found(tmp_path):
     text = """
         target datalayout = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
         target triple = "nvptx64-nvidia-cuda"
-        define void @k() {
-          call void asm sideeffect "no such instruction;", ""()
+        @much = internal addrspace(3) global [400000 x i8] undef
+        define void @k(i64 %i) {
+          %p = getelementptr i8, ptr addrspace(3) @much, i64 %i
+          store volatile i8 1, ptr addrspace(3) %p
           ret void
         }
         !nvvm.annotations = !{!0}
         !0 = !{ptr @k, !"kernel", i32 1}
-    """
+    """  # more shared memory than any block can have
     path = tmp_path / "k.cudasim"
     path.write_bytes(_native.KernelImage.from_ir_text(text).serialise())
     assert [row[1:4] for row in lowered([(path, ARCHITECTURES)])] == [
