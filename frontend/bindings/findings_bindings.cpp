@@ -73,8 +73,6 @@ py::dict variable_to_python(const findings::VariableValue& value) {
     return result;
 }
 
-namespace {}  // namespace
-
 pybind11::dict finding_to_python(const findings::Finding& finding) {
     const auto& kind = findings::info(finding.kind);
     py::dict result;

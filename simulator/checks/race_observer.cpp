@@ -51,8 +51,7 @@ std::string cure(const Race& race) {
                    "with an atomic operation that the other one waits for";
         case RaceCause::not_atomic:
             return "one of the two is an atomic operation, and nothing orders the other one: either it has "
-                   "to be "
-                   "atomic, too, or a fence with another atomic operation has to come in between";
+                   "to be atomic, too, or a fence with another atomic operation has to come in between";
         case RaceCause::narrow_scope:
             return "the scope is too narrow: an atomic operation of block scope is atomic for the threads of "
                    "its own block only";
@@ -61,8 +60,7 @@ std::string cure(const Race& race) {
                    "missing";
         case RaceCause::no_barrier_before:
             return "no barrier of the block between the first and the fence and atomic operation with which "
-                   "another "
-                   "thread of its block says that it is done";
+                   "another thread of its block says that it is done";
         case RaceCause::fence_missing:
             return "a fence is missing in front of the atomic operation that says that it is done";
         case RaceCause::fence_too_narrow:

@@ -122,6 +122,11 @@ void run_here(const std::function<void()>& body) {
     if (const auto interruption = std::exchange(host_thread.interruption, nullptr)) interruption->raise();
 }
 
+/// Whether the calling thread runs a task, whose calls are part of it.
+bool is_in_task() {
+    return host_thread.in_task || streams::OperationOrder::running() != 0;
+}
+
 void require_calls_allowed() {
     ContextStack::of_this_thread().require_calls_allowed();
 }
@@ -167,7 +172,7 @@ bool StreamWork::runs_at_once() const {
 }
 
 bool StreamWork::runs_at_once(bool deferred) const {
-    if (host_thread.in_task || streams::OperationOrder::running() != 0) return true;
+    if (is_in_task()) return true;
     return !busy() && !deferred && !order_.is_kept();
 }
 
@@ -200,9 +205,8 @@ streams::Task StreamWork::task_of(std::function<void()> task, std::string place)
 }
 
 bool StreamWork::submit(StreamKey stream, std::function<void()> task, Submission submission) {
-    const bool is_part = host_thread.in_task || streams::OperationOrder::running() != 0;
     streams::OperationOrder::Number operation = 0;
-    if (order_.is_kept() && !is_part) {
+    if (order_.is_kept() && !is_in_task()) {
         operation = order_.enqueue(stream, submission.place);
         task = [this, operation, task = std::move(task)] {
             const streams::OperationOrder::Running running(order_, operation);
