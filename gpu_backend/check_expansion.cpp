@@ -70,6 +70,19 @@ void expand_dynamic_shared_bytes(llvm::Module& module) {
     if (declared->use_empty()) declared->eraseFromParent();
 }
 
+/// Shared addresses of a GPU are offsets from where the block's shared memory begins.
+void expand_shared_base(llvm::Module& module) {
+    llvm::Function* declared = module.getFunction("__cudasim_shared_base");
+    if (!declared) return;
+    for (llvm::User* user : llvm::make_early_inc_range(declared->users())) {
+        auto* call = llvm::dyn_cast<llvm::CallInst>(user);
+        if (!call || call->getCalledFunction() != declared || !call->getType()->isIntegerTy(64)) continue;
+        call->replaceAllUsesWith(llvm::ConstantInt::get(call->getType(), 0));
+        call->eraseFromParent();
+    }
+    if (declared->use_empty()) declared->eraseFromParent();
+}
+
 }  // namespace
 
 void expand_checks(llvm::Module& module) {
@@ -80,6 +93,7 @@ void expand_checks(llvm::Module& module) {
                            "simulator/image/variable_reads.h");
     }
     expand_dynamic_shared_bytes(module);
+    expand_shared_base(module);
     for (const Check& check : checks) {
         llvm::Function* declared =
             module.getFunction(llvm::StringRef(check.symbol.data(), check.symbol.size()));

@@ -126,7 +126,7 @@ std::string where(const llvm::Instruction& instruction) {
 }
 
 /// What the NVPTX back end answers with the end of the process.
-void refuse_unsupported(const llvm::Module& module) {
+void refuse_unsupported(const llvm::Module& module, const std::string& architecture) {
     for (const auto& function : module) {
         for (const auto& instruction : llvm::instructions(function)) {
             std::string what;
@@ -145,6 +145,13 @@ void refuse_unsupported(const llvm::Module& module) {
             if (!what.empty()) {
                 throw PtxError(Code::unsupported_code,
                                where(instruction) + ": " + what + " cannot run on a GPU");
+            }
+            const auto* callee = call ? call->getCalledFunction() : nullptr;
+            if (callee && callee->getName().starts_with("llvm.nvvm.cp.async.") &&
+                architecture_number(architecture) < 80) {
+                throw PtxError(
+                    Code::unsupported_code,
+                    where(instruction) + ": cp.async needs sm_80, and the PTX is for " + architecture);
             }
         }
     }
@@ -344,7 +351,7 @@ std::string to_ptx(const image::KernelImage& image, std::string_view kernel, con
         contract(module, *machine);
     else
         strip_contraction(module);
-    refuse_unsupported(module);
+    refuse_unsupported(module, options.architecture);
     if (options.link_libdevice && calls_libdevice(module)) link_libdevice(module);
     function.setName(ptx_name(kernel));
     lower_memory_model(module, architecture_number(options.architecture) >= 60);

@@ -110,27 +110,35 @@ void translate_isspacep(InstructionContext& at) {
     at.write(at.call(name, at.b.getInt1Ty(), {pointer}));
 }
 
-/// cp.async.ca.shared.global [to], [from], bytes {, bytes that are read; zeros are written for the rest}:
-/// done at once, so that commit_group and wait_group have nothing to wait for. Any time until the wait is one
-/// at which hardware may do it.
+/// cp.async.ca.shared.global [to], [from], bytes {, bytes that are read; zeros are written for the rest};
+/// commit_group, wait_group n and wait_all.
 void translate_cp(InstructionContext& at) {
     const auto& operands = at.instruction.operands;
     if (!at.has("async") || at.has("bulk") || at.has("mbarrier")) at.refuse();
-    if (at.has("commit_group") || at.has("wait_group") || at.has("wait_all")) return;
     auto& b = at.b;
+    llvm::Type* nothing = b.getVoidTy();
+    if (at.has("commit_group")) return (void)at.call("llvm.nvvm.cp.async.commit.group", nothing, {});
+    if (at.has("wait_all")) return (void)at.call("llvm.nvvm.cp.async.wait.all", nothing, {});
+    if (at.has("wait_group")) {
+        if (operands.size() != 1 || operands[0].kind != Operand::integer) at.refuse();
+        Value* groups = b.getInt32(static_cast<std::uint32_t>(operands[0].value));
+        return (void)at.call("llvm.nvvm.cp.async.wait.group", nothing, {groups});
+    }
     if (operands.size() < 3 || operands.size() > 4 || operands[2].kind != Operand::integer ||
         at.has("L2::cache_hint"))
         at.refuse();
     const std::uint64_t bytes = operands[2].value;
-    if (bytes != 4 && bytes != 8 && bytes != 16) at.refuse();
-    Value* to = at.function.pointer(operands[0], Space::shared);
-    Value* from = at.function.pointer(operands[1], Space::global);
-    const llvm::Align alignment(bytes);
-    if (operands.size() == 3) return (void)b.CreateMemCpy(to, alignment, from, alignment, bytes);
-    Value* read = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin,
-                                          b.CreateZExt(at.read(3, u32), b.getInt64Ty()), b.getInt64(bytes));
-    b.CreateMemSet(to, b.getInt8(0), bytes, alignment);
-    b.CreateMemCpy(to, alignment, from, alignment, read);
+    const bool past_l1 = at.has("cg");
+    if (bytes != 16 && (past_l1 || (bytes != 4 && bytes != 8))) at.refuse();
+    std::string name = std::string("llvm.nvvm.cp.async.") + (past_l1 ? "cg" : "ca") + ".shared.global." +
+                       std::to_string(bytes);
+    std::vector<Value*> arguments{at.function.pointer(operands[0], Space::shared),
+                                  at.function.pointer(operands[1], Space::global)};
+    if (operands.size() == 4) {
+        name += ".s";
+        arguments.push_back(at.read(3, u32));
+    }
+    (void)at.call(name.c_str(), nothing, arguments);
 }
 
 void translate_nothing(InstructionContext&) {}

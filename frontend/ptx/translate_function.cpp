@@ -279,14 +279,17 @@ void FunctionTranslation::write(const Operand& operand, llvm::Value* value, bool
 }
 
 /// Shared addresses may be 32 bits wide, or were once: what counts is the distance to a variable whose
-/// address is known.
+/// address is known, or to the beginning of the block's shared memory.
 llvm::Value* FunctionTranslation::near_shared(llvm::Value* address) {
     llvm::GlobalVariable* known = module.some_shared_variable();
-    if (!known) {
-        if (address->getType()->isIntegerTy(64)) return address;
-        refuse("a 32-bit shared address in a module without shared variables is not supported");
+    if (!known && address->getType()->isIntegerTy(64)) return address;
+    llvm::Value* base = nullptr;
+    if (known) {
+        base = builder.CreatePtrToInt(known, builder.getInt64Ty());
+    } else {
+        auto* type = llvm::FunctionType::get(builder.getInt64Ty(), false);
+        base = builder.CreateCall(module.module.getOrInsertFunction("__cudasim_shared_base", type));
     }
-    llvm::Value* base = builder.CreatePtrToInt(known, builder.getInt64Ty());
     llvm::Value* low = builder.CreateZExtOrTrunc(address, builder.getInt32Ty());
     llvm::Value* distance = builder.CreateSub(low, builder.CreateTrunc(base, builder.getInt32Ty()));
     return builder.CreateAdd(base, builder.CreateSExt(distance, builder.getInt64Ty()));

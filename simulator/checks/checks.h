@@ -21,9 +21,9 @@ struct Checks {
 };
 
 /// Words separated by commas, with or without blanks: none, default, all, memory, races, init, sync, leaks,
-/// arithmetic. nullopt when
-/// one of them is unknown, or when there is none. sync is always on: a launch could not go on where it finds
-/// something. leaks is the host's business, and means nothing here. all is all but arithmetic.
+/// arithmetic. nullopt when one of them is unknown, or when there is none. sync is always on: a launch could
+/// not go on where it finds something. leaks is the host's business, and means nothing here. all is all but
+/// arithmetic.
 [[nodiscard]] std::optional<Checks> checks_from(std::string_view words);
 /// "memory,races,init,arithmetic,sync"
 [[nodiscard]] std::string text_of(const Checks& checks);

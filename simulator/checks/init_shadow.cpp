@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 namespace cudasim::checks {
 
@@ -18,9 +19,16 @@ constexpr std::byte written{0xFF};
 }  // namespace
 
 InitShadow::InitShadow(std::uint64_t low, std::uint64_t bytes) {
-    void* base = mmap(nullptr, bytes + 2 * tail_bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (base == MAP_FAILED) return;
+    const auto reserve = [&bytes] {
+        return mmap(nullptr, bytes + 2 * tail_bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    };
+    void* base = reserve();
+    if (base == MAP_FAILED) {
+        bytes = 0;  // compiled code finds every address outside, and the tail behind the window
+        base = reserve();
+    }
+    if (base == MAP_FAILED) throw std::bad_alloc();
     madvise(base, bytes + 2 * tail_bytes, MADV_DONTDUMP);
     window_ = {low, bytes, static_cast<std::byte*>(base)};
     std::fill_n(window_.shadow + bytes, tail_bytes, written);

@@ -30,7 +30,7 @@ inline constexpr std::uint64_t tail_bytes = 4096;
 
 class InitShadow {
   public:
-    /// @param low, bytes the window
+    /// @param low, bytes the window; it is empty where the process may not reserve so much address space
     InitShadow(std::uint64_t low, std::uint64_t bytes);
     ~InitShadow();
     InitShadow(const InitShadow&) = delete;

@@ -11,6 +11,7 @@
 
 #include "simulator/checks/access_roles.h"
 #include "simulator/checks/race_hooks.h"
+#include "simulator/jit/asynchronous_copies.h"
 #include "simulator/jit/function_context.h"
 #include "simulator/jit/hook_calls.h"
 #include "simulator/jit/kept_loads.h"
@@ -59,7 +60,8 @@ class RaceChecks {
         std::vector<Instruction*> orders;
         for (Instruction& instruction : instructions(function_)) {
             if (is_internal(instruction)) continue;
-            if (jit::fence_at(instruction) || jit::warp_operation_at(instruction))
+            if (jit::fence_at(instruction) || jit::warp_operation_at(instruction) ||
+                jit::copy_mark_at(instruction))
                 orders.push_back(&instruction);
             for (const MemoryAccess& access :
                  jit::memory_accesses_of(instruction, function_.getDataLayout())) {
@@ -130,6 +132,22 @@ class RaceChecks {
         } else if (const auto warp = jit::warp_operation_at(instruction);
                    warp && warp->kind == jit::WarpKind::sync) {
             jit::call_hook(builder, *hook("cudasim_hook_race_warp", {i32}), {warp->mask});
+        } else if (const auto copy = jit::copy_mark_at(instruction)) {
+            insert_copy(builder, instruction, *copy);
+        }
+    }
+
+    void insert_copy(IRBuilder<>& builder, const Instruction& at, const jit::CopyMark& mark) {
+        Type *i32 = builder.getInt32Ty(), *i64 = builder.getInt64Ty();
+        if (mark.step == jit::CopyStep::commit) {
+            jit::call_hook(builder, *hook("cudasim_hook_race_copy_commit", {}), {});
+        } else if (mark.step == jit::CopyStep::wait) {
+            jit::call_hook(builder, *hook("cudasim_hook_race_copy_wait", {i32}), {mark.groups});
+        } else {
+            jit::call_hook(builder, *hook("cudasim_hook_race_copy", {i64, i64, i32, i32, i32}),
+                           {builder.CreatePtrToInt(mark.target, i64),
+                            builder.CreatePtrToInt(mark.source, i64), builder.CreateTrunc(mark.bytes, i32),
+                            builder.CreateTrunc(mark.source_bytes, i32), builder.getInt32(site(at))});
         }
     }
 
@@ -521,7 +539,7 @@ class RaceCheckInstrumentation final : public jit::Instrumentation {
     [[nodiscard]] std::string_view name() const override {
         return of_all_ ? "race_checks_of_all" : "race_checks";
     }
-    [[nodiscard]] std::uint32_t version() const override { return 8; }
+    [[nodiscard]] std::uint32_t version() const override { return 9; }
     [[nodiscard]] std::span<const jit::HookAddress> hooks() const override { return race_hooks(); }
 
     /// A dead load that races is a race.

@@ -16,31 +16,6 @@
 
 namespace cudasim::checks {
 
-/// An access that happens now.
-struct RaceDetector::Looked {
-    Block& block;
-    std::uint32_t thread = 0;
-    AccessClass kind = AccessClass::read;
-    Record record = 0;  ///< without bytes
-    AtomicScope scope = AtomicScope::device;
-    bool barriers_only = false;
-    std::uint64_t address = 0, bytes = 0;
-    WrittenValue written = WrittenValue::unknown;
-    std::uint64_t value = 0;
-    /// Records of earlier epochs are those of earlier launches, or of the block that had the shared memory
-    /// before.
-    std::uint32_t floor = 0;
-
-    [[nodiscard]] bool repeats_races(RaceDetector& detector) const;
-};
-
-/// The part of it that lies in one word.
-struct RaceDetector::Word {
-    std::uint64_t address = 0;
-    unsigned bytes = 0;  ///< as a mask
-    Cell& cell;
-};
-
 namespace {
 
 /// Up to 8 bytes as the memory has them now.
@@ -129,7 +104,7 @@ bool RaceDetector::Looked::repeats_races(RaceDetector& detector) const {
     std::size_t count = 0;
     const auto is_usual = [&](Record before, AccessClass other) {
         if (epoch_of(before) < floor) return true;
-        if (bytes_of(before) != all_bytes) return false;
+        if (bytes_of(before) != all_bytes || epoch_of(before) == pending_epoch) return false;
         if ((before & has_more) != 0 && detector.shadow_.find_crowd(address) != nullptr) return false;
         if (!is_live(before)) return true;
         const Recent& recent = detector.recent_of(key_of(before, other, record, kind));
@@ -269,6 +244,7 @@ void RaceDetector::note_read(const Looked& now, const Word& word) {
 void RaceDetector::note_write(const Looked& now, const Word& word) {
     Record me = now.record | word.bytes;
     Record& known = word.cell.written;
+    if (epoch_of(known) == pending_epoch) return;  // the copy stays the last one until it is waited for
     if (same_thread_and_epoch(known, me) && site_of(known) == site_of(me)) {
         known |= word.bytes;
         return;
@@ -382,7 +358,9 @@ void RaceDetector::report(Record before, AccessClass kind, const Looked& now, co
         const RaceCause cause = cause_of(before, kind, now);
         if (is_first || cause != RaceCause::no_warp_barrier ||
             (!equal && merged.equal_writes == merged.pairs)) {
-            merged.first = described(side_of(before, kind, block_of(epoch_of(before))));
+            const std::uint32_t epoch = epoch_of(before);
+            const bool is_pending = epoch == pending_epoch;  // of the block's own thread
+            merged.first = described(side_of(before, kind, is_pending ? now.block.index : block_of(epoch)));
             merged.second = side_of(now.record, now.kind, now.block.index);
             merged.second.thread = now.thread;
             merged.second = described(merged.second);
@@ -430,6 +408,7 @@ RaceSide RaceDetector::described(RaceSide side) const {
 }
 
 RaceCause RaceDetector::cause_of(Record before, AccessClass kind, const Looked& now) const {
+    if (epoch_of(before) == pending_epoch) return RaceCause::copy_pending;
     if (kind == AccessClass::atomic && now.kind == AccessClass::atomic) return RaceCause::narrow_scope;
     const std::uint32_t epoch = epoch_of(before), thread = thread_of(before);
     const std::uint64_t owner = block_of(epoch);

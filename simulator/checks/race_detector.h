@@ -77,6 +77,14 @@ struct AtomicAccess {
     std::uint32_t site = unknown_site;
 };
 
+/// An asynchronous copy (cp.async). Its accesses are told as plain ones, too, before it.
+struct PendingCopy {
+    std::uint64_t target = 0, source = 0;  ///< source 0: nobody can change it
+    std::uint32_t bytes = 0;               ///< that are written, up to 16 and a multiple of word_bytes
+    std::uint32_t source_bytes = 0;        ///< that are read
+    std::uint32_t site = unknown_site;
+};
+
 /// One of the two accesses of a race.
 struct RaceSide {
     std::uint64_t block = 0;
@@ -97,7 +105,8 @@ enum class RaceCause : std::uint8_t {
     lock_without_fence,  ///< the second took a lock behind the first's release, and has no fence behind that
     no_barrier_before,   ///< another thread of the first's block published, without a barrier in between
     fence_missing,       ///< the first published by an atomic access without a fence in front of it
-    fence_too_narrow     ///< the same, with a fence of block scope
+    fence_too_narrow,    ///< the same, with a fence of block scope
+    copy_pending         ///< the first is an asynchronous copy that its thread had not waited for
 };
 
 /// Races between two places, merged.
@@ -164,6 +173,15 @@ class RaceDetector {
     void access(Block& block, std::uint32_t thread, const PlainAccess& access);
     void atomic(Block& block, std::uint32_t thread, const AtomicAccess& access);
 
+    // Until the thread waits for it, an access by whichever thread to the target races with an asynchronous
+    // copy, as does a write to the source (race_copies.cpp). Behind the wait it is the thread's access.
+    void copy_begins(Block& block, std::uint32_t thread, const PendingCopy& copy);
+    /// The copies that the thread has begun since the last time are a group.
+    void copies_are_group(Block& block, std::uint32_t thread);
+    /// @param groups how many of the last groups may be pending from now on; all_copies: nothing is
+    void waits_for_copies(Block& block, std::uint32_t thread, std::uint32_t groups);
+    static constexpr std::uint32_t all_copies = ~std::uint32_t{0};
+
   private:
     struct Thread;
     /// An address at which atomic operations and stores publish what their threads knew at their fences.
@@ -211,6 +229,11 @@ class RaceDetector {
     void acquire(Block& block, std::uint32_t thread, const AtomicAccess& access, SyncVariable& variable);
     void publish(Block& block, std::uint32_t thread, const AtomicAccess& access);
     void renew(Block& block, std::uint32_t thread);
+
+    struct Copy;
+    void copy_ends(Block& block, const Copy& copy);
+    void compare_source(Block& block, const Copy& copy);
+    void forget_copies(Block& block);
 
     RaceShadow& shadow_;
     RaceModel model_ = RaceModel::idiom;

@@ -2,6 +2,7 @@
 // the allocator's lock for long, and nothing switches away from the thread in here.
 #include "simulator/checks/race_hooks.h"
 
+#include <algorithm>
 #include <array>
 
 #include "simulator/checks/race_state.h"
@@ -69,6 +70,26 @@ void cudasim_hook_race_warp(ThreadContext* context, std::uint32_t mask, std::uin
         block->detector->warp_barrier(*block, context->thread, mask);
 }
 
+void cudasim_hook_race_copy(ThreadContext* context, std::uint64_t target, std::uint64_t source,
+                            std::uint32_t bytes, std::uint32_t source_bytes, std::uint32_t access_site,
+                            std::uint32_t) {
+    RaceDetector::Block* block = block_of(context);
+    if (block == nullptr || !can_race(*block, target)) return;
+    block->detector->copy_begins(
+        *block, context->thread,
+        {target, can_race(*block, source) ? source : 0, bytes, std::min(source_bytes, bytes), access_site});
+}
+
+void cudasim_hook_race_copy_commit(ThreadContext* context, std::uint32_t) {
+    if (RaceDetector::Block* block = block_of(context))
+        block->detector->copies_are_group(*block, context->thread);
+}
+
+void cudasim_hook_race_copy_wait(ThreadContext* context, std::uint32_t groups, std::uint32_t) {
+    if (RaceDetector::Block* block = block_of(context))
+        block->detector->waits_for_copies(*block, context->thread, groups);
+}
+
 }  // extern "C"
 
 }  // namespace
@@ -78,7 +99,12 @@ std::span<const jit::HookAddress> race_hooks() {
         jit::HookAddress{"cudasim_hook_race_access", reinterpret_cast<void*>(cudasim_hook_race_access)},
         jit::HookAddress{"cudasim_hook_race_atomic", reinterpret_cast<void*>(cudasim_hook_race_atomic)},
         jit::HookAddress{"cudasim_hook_race_fence", reinterpret_cast<void*>(cudasim_hook_race_fence)},
-        jit::HookAddress{"cudasim_hook_race_warp", reinterpret_cast<void*>(cudasim_hook_race_warp)}};
+        jit::HookAddress{"cudasim_hook_race_warp", reinterpret_cast<void*>(cudasim_hook_race_warp)},
+        jit::HookAddress{"cudasim_hook_race_copy", reinterpret_cast<void*>(cudasim_hook_race_copy)},
+        jit::HookAddress{"cudasim_hook_race_copy_commit",
+                         reinterpret_cast<void*>(cudasim_hook_race_copy_commit)},
+        jit::HookAddress{"cudasim_hook_race_copy_wait",
+                         reinterpret_cast<void*>(cudasim_hook_race_copy_wait)}};
     return hooks;
 }
 

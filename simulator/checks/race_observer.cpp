@@ -67,6 +67,11 @@ std::string cure(const Race& race) {
             return "the fence is too narrow: one of block scope orders memory for the threads of its own "
                    "block "
                    "only";
+        case RaceCause::copy_pending:
+            return "the asynchronous copy may not be complete: its thread has to wait for it "
+                   "(cp.async.wait_group "
+                   "or wait_all) before, and other threads have to meet that thread at a barrier behind the "
+                   "wait";
     }
     return "";
 }

@@ -38,7 +38,10 @@ BlockFloors* RaceDetector::floors(Block& block) {
 void RaceDetector::launch_begins(RaceModel model) {
     model_ = model;
     exhausted_ = false;
-    for (auto& block : blocks_) unused_.push_back(std::move(block));  // of a launch that was given up
+    for (auto& block : blocks_) {  // of a launch that was given up
+        forget_copies(*block);
+        unused_.push_back(std::move(block));
+    }
     blocks_.clear();
     variables_.clear();
     races_.clear();
@@ -117,6 +120,7 @@ RaceDetector::Block& RaceDetector::block_begins(std::uint64_t index, std::uint32
 void RaceDetector::block_ends(Block& block) {
     const auto found = std::ranges::find_if(blocks_, [&](const auto& each) { return each.get() == &block; });
     if (found == blocks_.end()) return;
+    forget_copies(block);
     unused_.push_back(std::move(*found));
     blocks_.erase(found);
 }
@@ -142,6 +146,7 @@ RaceDetector::Thread& RaceDetector::sync_state(Block& block, std::uint32_t threa
 bool RaceDetector::is_ordered(Record before, const Block& block, std::uint32_t thread) const {
     const std::uint32_t epoch = epoch_of(before), other = thread_of(before);
     if (epoch < launch_epoch_) return true;
+    if (epoch == pending_epoch) return false;
     if (block.owns(epoch)) {
         if (other == thread || epoch < block.phase()) return true;
         if (!block.seen.empty() && other / lanes == thread / lanes &&
@@ -251,6 +256,8 @@ void RaceDetector::block_barrier(Block& block) {
     if (block.segment_first > epoch_of(block.floors.own))
         block.floors.own = record_of(block.segment_first, 0);
     block.floors.phase = record_of(epoch, 0);
+    for (Copy& copy : block.copies)
+        if (copy.next_phase == 0) copy.next_phase = epoch;
     for (std::uint32_t thread = 0; thread < block.threads; ++thread)
         block.present[thread] = record_of(epoch, thread);
 }

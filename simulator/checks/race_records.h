@@ -67,6 +67,10 @@ enum class AtomicScope : std::uint8_t { block, device, two_blocks, mixed };
 [[nodiscard]] constexpr Record with_scope(Record record, AtomicScope scope) {
     return (record & ~scope_bits) | (static_cast<Record>(scope) << kind_shift);
 }
+/// The epoch of the target of an asynchronous copy that nobody has waited for, and of no other record:
+/// nothing is ordered behind it.
+inline constexpr std::uint32_t pending_epoch = ~std::uint32_t{0};
+
 /// The record of a thread's accesses of an epoch, to which site, kind and bytes are added.
 [[nodiscard]] constexpr Record record_of(std::uint32_t epoch, std::uint32_t thread) {
     return (Record{epoch} << epoch_shift) | (Record{thread} << thread_shift);

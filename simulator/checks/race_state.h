@@ -1,5 +1,5 @@
-// The detector's state of blocks, threads and synchronisation variables: for race_detector.cpp and
-// race_order.cpp only.
+// The detector's state of blocks, threads and synchronisation variables: for race_detector.cpp,
+// race_order.cpp and race_copies.cpp only.
 #pragma once
 
 #include <array>
@@ -27,6 +27,14 @@ struct RaceDetector::Thread {
     std::uint32_t observations = 0;
 };
 
+/// An asynchronous copy that its thread has not waited for.
+struct RaceDetector::Copy : PendingCopy {
+    std::uint32_t thread = 0;
+    std::uint32_t group = 0;
+    std::uint32_t next_phase = 0;     ///< the epoch behind the block's next barrier; 0: there was none
+    std::array<Record, 4> written{};  ///< of the source's words, when it began
+};
+
 struct RaceDetector::Block {
     BlockFloors floors;  // first: compiled code
     RaceDetector* detector = nullptr;
@@ -45,6 +53,8 @@ struct RaceDetector::Block {
         std::uint32_t warp, mask, came;
     };
     std::vector<WarpGroup> groups;
+    std::vector<Copy> copies;
+    std::vector<std::uint32_t> copy_groups;  ///< by thread: how many it has. Empty until there is a copy.
 
     /// Whether the block has drawn the epoch: what block_of() says, mostly without a search.
     [[nodiscard]] bool owns(std::uint32_t epoch) const {
@@ -53,6 +63,31 @@ struct RaceDetector::Block {
         return epoch >= first_epoch && detector->block_of(epoch) == index;
     }
     [[nodiscard]] std::uint32_t phase() const { return epoch_of(floors.phase); }
+};
+
+/// An access that happens now.
+struct RaceDetector::Looked {
+    Block& block;
+    std::uint32_t thread = 0;
+    AccessClass kind = AccessClass::read;
+    Record record = 0;  ///< without bytes
+    AtomicScope scope = AtomicScope::device;
+    bool barriers_only = false;
+    std::uint64_t address = 0, bytes = 0;
+    WrittenValue written = WrittenValue::unknown;
+    std::uint64_t value = 0;
+    /// Records of earlier epochs are those of earlier launches, or of the block that had the shared memory
+    /// before.
+    std::uint32_t floor = 0;
+
+    [[nodiscard]] bool repeats_races(RaceDetector& detector) const;
+};
+
+/// The part of it that lies in one word.
+struct RaceDetector::Word {
+    std::uint64_t address = 0;
+    unsigned bytes = 0;  ///< as a mask
+    Cell& cell;
 };
 
 }  // namespace cudasim::checks

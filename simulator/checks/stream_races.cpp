@@ -8,13 +8,13 @@
 #include <utility>
 
 #include "simulator/checks/finding_text.h"
+#include "simulator/execution/launch.h"
 
 namespace cudasim::checks {
 
 namespace {
 
 using execution::CopyKind;
-using execution::Dim3;
 using findings::CallChain;
 using findings::Finding;
 using findings::FindingKind;
@@ -32,12 +32,6 @@ std::string name_of(CopyKind kind) {
             return "fill of memory";
     }
     return "";
-}
-
-Dim3 position(std::uint64_t linear, const Dim3& extents) {
-    return {static_cast<std::uint32_t>(linear % extents.x),
-            static_cast<std::uint32_t>(linear / extents.x % extents.y),
-            static_cast<std::uint32_t>(linear / extents.x / extents.y)};
 }
 
 /// "script.py:12" as a place; none when it is empty.
@@ -414,7 +408,8 @@ RacingAccess StreamRaces::side(const Unit& unit, const Access* access, bool copy
     result.what = kind + " in " + unit.name + (unit.place.empty() ? "" : ", launched at " + unit.place + ",");
     const std::uint64_t block = detector_.block_of(epoch_of(access->record));
     const std::uint32_t thread = thread_of(access->record);
-    result.thread = {block, thread, position(block, unit.grid), position(thread, unit.block)};
+    result.thread = {block, thread, execution::unlinear(block, unit.grid),
+                     execution::unlinear(thread, unit.block)};
     const std::uint32_t site = site_of(access->record);
     if (site < unit.places.size()) result.location = unit.places[site];
     return result;

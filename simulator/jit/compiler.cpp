@@ -11,6 +11,7 @@
 #include "simulator/image/contraction.h"
 #include "simulator/image/isolated_reading.h"
 #include "simulator/image/variable_reads.h"
+#include "simulator/jit/asynchronous_copies.h"
 #include "simulator/jit/captured_variables.h"
 #include "simulator/jit/child_compilation.h"
 #include "simulator/jit/claims.h"
@@ -95,6 +96,7 @@ void instrument(Compilation& compilation, const image::KernelImage& image, std::
         cancellation.check();
     }
     release_kept_loads(compilation);
+    release_copy_marks(compilation);
     drop_captures_of_accesses(compilation);
     cancellation.check();
     stripNonLineTableDebugInfo(*compilation.module);

@@ -11,6 +11,7 @@
 //   - marks on accesses (compilation.h): the compiler's own, and those that are in bounds by a declared check
 //   - the accesses themselves, with order, scope and volatile: memory_accesses.h
 //   - fences, barriers and warp operations: synchronisation.h
+//   - when asynchronous copies begin, and when threads wait for them: asynchronous_copies.h
 //   - one address space only, the context as parameter 0 of every function (E2), hooks for barriers and warps
 //   - debug locations, from which site_numbering.h makes site numbers for code that notes where it is
 #pragma once

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "simulator/image/sync_scopes.h"
+#include "simulator/jit/asynchronous_copies.h"
 #include "simulator/jit/c_types.h"
 #include "simulator/jit/function_context.h"
 #include "simulator/jit/hook_calls.h"
@@ -332,6 +333,35 @@ Value* fence(Site& at) {
                            image::sync_scope(*at.compilation.context, scope));
     return nullptr;
 }
+template <std::uint64_t bytes>
+Value* copy_to_shared(Site& at) {
+    auto& b = at.builder;
+    const Align alignment(bytes);
+    Value *target = at.argument(0), *source = at.argument(1), *all = b.getInt64(bytes), *read = all;
+    if (at.call.arg_size() > 2) {
+        // The rest is filled with zeros.
+        read = b.CreateBinaryIntrinsic(Intrinsic::umin, b.CreateZExt(at.argument(2), b.getInt64Ty()), all);
+        b.CreateMemSet(target, b.getInt8(0), bytes, alignment);
+    }
+    b.CreateMemCpy(target, alignment, source, alignment, read);
+    mark_copy(b, {CopyStep::begin, target, source, all, read, nullptr});
+    return nullptr;
+}
+Value* commit_copies(Site& at) {
+    return mark_copy(at.builder, {CopyStep::commit}), nullptr;
+}
+Value* wait_for_groups(Site& at, Value* groups) {
+    CopyMark mark{CopyStep::wait};
+    mark.groups = groups;
+    return mark_copy(at.builder, mark), nullptr;
+}
+Value* wait_for_copies(Site& at) {
+    return wait_for_groups(at, at.argument(0));
+}
+Value* wait_for_all_copies(Site& at) {
+    return wait_for_groups(at, at.builder.getInt32(~std::uint32_t{0}));
+}
+
 Value* let_others_run(Site& at) {
     return call_hook(at.builder, Hook::sleep, {}), nullptr;
 }
@@ -349,6 +379,12 @@ Value* print_formatted(Site& at) {
 Value* dynamic_shared_bytes(Site& at) {
     FunctionContext head(*at.call.getFunction());
     return head.block_field(offsetof(BlockContext, dynamic_shared_bytes), at.builder.getInt32Ty());
+}
+
+Value* shared_base(Site& at) {
+    FunctionContext head(*at.call.getFunction());
+    return at.builder.CreatePtrToInt(
+        head.block_field(offsetof(BlockContext, shared_base), at.builder.getPtrTy()), at.call.getType());
 }
 
 /// Whether an address lies in the block's static or dynamic shared memory.

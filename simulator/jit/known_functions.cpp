@@ -3,6 +3,7 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 
+#include "simulator/jit/asynchronous_copies.h"
 #include "simulator/jit/hook_calls.h"
 #include "simulator/jit/host_symbols.h"
 #include "simulator/jit/kept_loads.h"
@@ -87,7 +88,9 @@ void check(const CallInst& call, const CompileOptions& options) {
         if (is_contained(run_on_the_cpu, callee->getIntrinsicID())) return;
         refuse(call, "the intrinsic '" + name.str() + "' is not supported by the simulator");
     }
-    if (is_known_hook(*callee, options) || keeps_loads(*callee) || is_host_symbol(name)) return;
+    if (is_known_hook(*callee, options) || keeps_loads(*callee) || marks_copies(*callee) ||
+        is_host_symbol(name))
+        return;
     const bool libdevice = name.starts_with("__nv_");
     refuse(call,
            (libdevice ? "the libdevice function '" : "the function '") + name.str() +

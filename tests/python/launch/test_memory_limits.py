@@ -194,3 +194,24 @@ def test_more_workers_than_cores_can_use_start_no_more_threads():
     """
     done = run_limited(code, 1 << 22)
     assert done.stdout == "True\n", done.stderr[-2000:]
+
+
+def test_checks_without_address_space_say_so_and_find_what_they_can():
+    code = """
+        import cudasim
+        @cuda.jit
+        def racy(x):
+            x[0] = cuda.threadIdx.x
+
+        options.set(mode="native", workers=1)
+        for checks in ("init", "races", "all"):
+            with cudasim.check(checks) as found:
+                for name, kernel in (("plain", plain), ("waiting", waiting), ("racy", racy)):
+                    attempt(name, kernel, 2, 256)
+            print(checks, sorted({each.kind for each in found}))
+    """
+    done = run_limited(code, 64_000)
+    works = "plain works\nwaiting works\nracy works\n"
+    assert done.stdout == (
+        f"{works}init ['init-checks-off']\n{works}races ['data-race']\n{works}all ['data-race', 'init-checks-off']\n"
+    ), done.stderr[-2000:]
