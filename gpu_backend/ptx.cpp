@@ -1,5 +1,5 @@
-// to_ptx(): parse → replace checks → keep one kernel → refuse what the back end would abort on → link
-// libdevice → optimise → NVPTX code generation. LLVM ends the process on code it cannot select, hence the
+// to_ptx(): parse → replace checks → keep one kernel → link libdevice → refuse what the back end would abort
+// on → optimise → NVPTX code generation. LLVM ends the process on code it cannot select, hence the
 // refusals before it, and the child process in which it works.
 
 #include "gpu_backend/ptx.h"
@@ -15,7 +15,6 @@
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
-#include <llvm/Linker/Linker.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
@@ -36,9 +35,9 @@
 #include "gpu_backend/fast_math.h"
 #include "gpu_backend/function_attributes.h"
 #include "gpu_backend/grid_barrier.h"
+#include "gpu_backend/libdevice.h"
 #include "gpu_backend/memory_model.h"
 #include "gpu_backend/named_barriers.h"
-#include "gpu_backend/toolkit.h"
 #include "simulator/image/contraction.h"
 #include "simulator/image/isolated_reading.h"
 #include "simulator/image/recording_handler.h"
@@ -93,7 +92,19 @@ unsigned architecture_number(llvm::StringRef name) {
     return number;
 }
 
-/// Leaves `kernel` the only kernel, and what it does not reach to dead code elimination.
+/// The variables of device and constant memory that the host can reach by their names.
+std::vector<std::string> host_visible_variables(const llvm::Module& module) {
+    std::vector<std::string> names;
+    for (const auto& variable : module.globals()) {
+        const unsigned space = variable.getAddressSpace();
+        if (!variable.isDeclaration() && !variable.hasLocalLinkage() && (space == 1 || space == 4))
+            names.push_back(variable.getName().str());
+    }
+    return names;
+}
+
+/// Leaves `kernel` the only kernel, and what it does not reach to dead code elimination. The variables that it
+/// reaches stay visible: the host may read what it stores there, and write what it loads.
 void keep_only(llvm::Module& module, llvm::Function& kernel) {
     if (auto* annotations = module.getNamedMetadata("nvvm.annotations")) {
         std::vector<llvm::MDNode*> kept;
@@ -111,12 +122,16 @@ void keep_only(llvm::Module& module, llvm::Function& kernel) {
             function.setCallingConv(llvm::CallingConv::PTX_Device);
         }
     }
+    const std::vector<std::string> visible = host_visible_variables(module);
     // Kept by identity, because the kernel's name may be changed for PTX.
     llvm::internalizeModule(module, [&kernel](const llvm::GlobalValue& value) {
         return &value == &kernel || value.isDeclaration();
     });
     llvm::ModuleAnalysisManager analyses;
     llvm::GlobalDCEPass().run(module, analyses);
+    for (const std::string& name : visible)
+        if (auto* variable = module.getGlobalVariable(name, /*AllowInternal=*/true))
+            variable->setLinkage(llvm::GlobalValue::ExternalLinkage);
 }
 
 std::string where(const llvm::Instruction& instruction) {
@@ -191,42 +206,6 @@ void make_file_names_plain(llvm::Module& module) {
     }
 }
 
-bool calls_libdevice(const llvm::Module& module) {
-    return llvm::any_of(module, [](const llvm::Function& function) {
-        return function.isDeclaration() && function.getName().starts_with("__nv_");
-    });
-}
-
-void link_libdevice(llvm::Module& module) {
-    const auto path = find_libdevice();
-    if (!path) return;
-    auto buffer = llvm::MemoryBuffer::getFile(path->string());
-    if (!buffer) throw PtxError(Code::libdevice, path->string() + ": " + buffer.getError().message());
-    // Lazily: of its 350 functions a kernel needs a few, and reading all takes longer than the rest of
-    // to_ptx().
-    auto library = llvm::getOwningLazyBitcodeModule(std::move(*buffer), module.getContext(),
-                                                    /*ShouldLazyLoadMetadata=*/true);
-    if (!library) {
-        throw PtxError(Code::libdevice, path->string() + ": " + llvm::toString(library.takeError()));
-    }
-    (*library)->setTargetTriple(module.getTargetTriple());
-    (*library)->setDataLayout(module.getDataLayout());
-    std::set<std::string> wanted;
-    for (const auto& function : module) {
-        if (function.isDeclaration()) wanted.insert(function.getName().str());
-    }
-    const bool failed = llvm::Linker::linkModules(
-        module, std::move(*library), llvm::Linker::LinkOnlyNeeded,
-        [](llvm::Module& linked, const llvm::StringSet<>& added) {
-            llvm::internalizeModule(linked, [&added](const llvm::GlobalValue& value) {
-                return !value.hasName() || !added.contains(value.getName());
-            });
-        });
-    if (failed) throw PtxError(Code::libdevice, path->string() + " does not link with the kernel");
-    // Read by libdevice through __nvvm_reflect: 0 keeps subnormals, as the simulator does.
-    module.addModuleFlag(llvm::Module::Override, "nvvm-reflect-ftz", 0u);
-}
-
 /// The analyses of one run of LLVM's passes.
 class Passes {
   public:
@@ -265,12 +244,11 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, bool wanted) {
                module);
 }
 
-/// Names of variables that only this module knows get characters that PTX has (PTX ISA,
-/// "Identifiers"). LLVM renames them too, but only after debug information has named them: GlobalOpt
+/// Names of variables get characters that PTX has (PTX ISA, "Identifiers"). LLVM renames them too, but only after debug information has named them: GlobalOpt
 /// calls the parts of a split variable `tile.0`.
 void give_valid_names(llvm::Module& module) {
     for (auto& variable : module.globals()) {
-        if (!variable.hasLocalLinkage()) continue;
+        if (variable.isDeclaration()) continue;
         std::string name = variable.getName().str();
         std::ranges::replace_if(name, [](char c) { return !llvm::isAlnum(c) && c != '_' && c != '$'; }, '_');
         if (name != variable.getName()) variable.setName(name);
@@ -351,8 +329,8 @@ std::string to_ptx(const image::KernelImage& image, std::string_view kernel, con
         contract(module, *machine);
     else
         strip_contraction(module);
-    refuse_unsupported(module, options.architecture);
     if (options.link_libdevice && calls_libdevice(module)) link_libdevice(module);
+    refuse_unsupported(module, options.architecture);
     function.setName(ptx_name(kernel));
     lower_memory_model(module, architecture_number(options.architecture) >= 60);
     try {

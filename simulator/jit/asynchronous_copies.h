@@ -1,8 +1,8 @@
 // cp.async: copies from global to shared memory that are complete when the thread that started them has
 // waited for them (PTX ISA, "Data Movement and Conversion Instructions: Non-bulk copy"). Compiled code copies
-// at once, which is one of the times that hardware may choose; the group and wait operations then have nothing
-// to do. What the kernel said stays in the IR as calls of marks, for instrumentations that ask when a copy is
-// complete.
+// at once, which is one of the times that hardware may choose; the group and wait operations then have
+// nothing to do. What the kernel said stays in the IR as calls of marks, for instrumentations that ask when a
+// copy is complete.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>

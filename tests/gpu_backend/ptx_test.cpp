@@ -237,6 +237,60 @@ TEST(Ptx, libdevice_is_linked_where_a_toolkit_is) {
     EXPECT_FALSE(contains(ptx, ".extern .func")) << ptx;
 }
 
+TEST(Ptx, square_roots_of_libdevice_are_rounded) {
+    if (!find_libdevice()) GTEST_SKIP() << "no libdevice.10.bc found: CUDA toolkit not installed";
+    for (const std::string name : {"__nv_sqrtf", "__nv_hypotf"}) {
+        const bool two = name == "__nv_hypotf";
+        const auto ptx = ptx_of(header + "declare float @" + name + (two ? "(float, float)" : "(float)") +
+                                    "\ndefine void @k(ptr addrspace(1) %p) {\n"
+                                    "  %x = load float, ptr addrspace(1) %p\n  %y = call float @" +
+                                    name + (two ? "(float %x, float %x)" : "(float %x)") +
+                                    "\n  store float %y, ptr addrspace(1) %p\n  ret void\n}\n"
+                                    "!nvvm.annotations = !{!0}\n!0 = !{ptr @k, !\"kernel\", i32 1}\n",
+                                "k");
+        EXPECT_TRUE(contains(ptx, "sqrt.rn.f32")) << ptx;
+        EXPECT_FALSE(contains(ptx, "sqrt.approx")) << ptx;
+    }
+}
+
+TEST(Ptx, intrinsics_that_libdevice_brings_are_refused_not_fatal) {
+    if (!find_libdevice()) GTEST_SKIP() << "no libdevice.10.bc found: CUDA toolkit not installed";
+    const auto error = refusal(header +
+                                   "declare float @__nv_fast_tanhf(float)\n"
+                                   "define void @k(ptr addrspace(1) %p) {\n"
+                                   "  %x = load float, ptr addrspace(1) %p\n"
+                                   "  %y = call float @__nv_fast_tanhf(float %x)\n"
+                                   "  store float %y, ptr addrspace(1) %p\n  ret void\n}\n"
+                                   "!nvvm.annotations = !{!0}\n!0 = !{ptr @k, !\"kernel\", i32 1}\n",
+                               "k");
+    EXPECT_EQ(error.code, PtxError::Code::unsupported_code);
+    EXPECT_TRUE(contains(error.what(), "__nv_fast_tanhf")) << error.what();
+}
+
+TEST(Ptx, variables_that_the_host_can_reach_stay_and_keep_their_stores) {
+    const auto ptx = ptx_of(header + R"(
+@counter = addrspace(1) externally_initialized global i32 5
+@"table.of the host" = addrspace(4) externally_initialized global [2 x i32] [i32 1, i32 2]
+@unused = addrspace(1) global i32 0
+@own = internal addrspace(1) global i32 0
+define void @k() {
+  %x = load i32, ptr addrspace(4) getelementptr ([2 x i32], ptr addrspace(4) @"table.of the host", i64 0, i64 1)
+  store i32 %x, ptr addrspace(1) @counter
+  store i32 7, ptr addrspace(1) @own
+  ret void
+}
+!nvvm.annotations = !{!0}
+!0 = !{ptr @k, !"kernel", i32 1}
+)",
+                            "k");
+    EXPECT_TRUE(contains(ptx, ".visible .global .align 4 .u32 counter = 5;")) << ptx;
+    EXPECT_TRUE(contains(ptx, "st.global.u32 \t[counter]")) << ptx;
+    EXPECT_TRUE(contains(ptx, ".visible .const .align 4 .b8 table_of_the_host[8]")) << ptx;
+    EXPECT_TRUE(contains(ptx, "ld.const.u32")) << ptx;
+    EXPECT_FALSE(contains(ptx, "unused")) << ptx;
+    EXPECT_FALSE(contains(ptx, "own")) << ptx;
+}
+
 TEST(Ptx, without_a_toolkit_maths_functions_stay_external) {
     if (find_libdevice()) GTEST_SKIP() << "a CUDA toolkit is installed: " << *find_libdevice();
     EXPECT_TRUE(contains(ptx_of(everything, "scale"), "__nv_sin"));
