@@ -41,21 +41,42 @@ struct CodeLocation {
 #endif
 }
 
-/// The opcode of `raise`, as the standard library's module opcode gives it: numbers change between versions.
-/// -1 where that fails.
+/// The number of an instruction, as the standard library's module opcode gives it: they change between
+/// versions. -1 where that fails.
+[[nodiscard]] inline int opcode_of(const char* name) {
+    PyObject* module = PyImport_ImportModule("opcode");
+    PyObject* numbers = module == nullptr ? nullptr : PyObject_GetAttrString(module, "opmap");
+    PyObject* number = numbers == nullptr ? nullptr : PyMapping_GetItemString(numbers, name);
+    const long value = number == nullptr ? -1 : PyLong_AsLong(number);
+    Py_XDECREF(number);
+    Py_XDECREF(numbers);
+    Py_XDECREF(module);
+    PyErr_Clear();
+    return static_cast<int>(value);
+}
+
+/// That of `raise`.
 [[nodiscard]] inline int raise_opcode() {
-    static const int opcode = [] {
-        PyObject* module = PyImport_ImportModule("opcode");
-        PyObject* numbers = module == nullptr ? nullptr : PyObject_GetAttrString(module, "opmap");
-        PyObject* number = numbers == nullptr ? nullptr : PyMapping_GetItemString(numbers, "RAISE_VARARGS");
-        const long value = number == nullptr ? -1 : PyLong_AsLong(number);
-        Py_XDECREF(number);
-        Py_XDECREF(numbers);
-        Py_XDECREF(module);
-        PyErr_Clear();
-        return static_cast<int>(value);
-    }();
+    static const int opcode = opcode_of("RAISE_VARARGS");
     return opcode;
+}
+
+/// Whether the result of a call is thrown away by the instruction behind it. @param instruction the call
+[[nodiscard]] inline bool drops_result(PyCodeObject* code, int instruction) {
+    static const int pop_top = opcode_of("POP_TOP");
+    constexpr unsigned char cache = 0;  // CACHE; of versions without caches no instruction
+    PyObject* instructions = instructions_of(code);
+    if (instructions == nullptr) {
+        PyErr_Clear();
+        return false;
+    }
+    const auto* bytes = reinterpret_cast<const unsigned char*>(PyBytes_AS_STRING(instructions));
+    const Py_ssize_t size = PyBytes_GET_SIZE(instructions);
+    Py_ssize_t next = instruction + 2;
+    while (next < size && bytes[next] == cache) next += 2;
+    const bool drops = instruction >= 0 && next < size && bytes[next] == pop_top;
+    Py_DECREF(instructions);
+    return drops;
 }
 
 }  // namespace cudasim::cpython

@@ -8,6 +8,7 @@
 
 #include "frontend/pyfiber/kernel_array.h"
 #include "frontend/pyfiber/reference.h"
+#include "frontend/pyfiber/unwritten_value.h"
 
 namespace cudasim::pyfiber {
 namespace {
@@ -97,9 +98,9 @@ void take_turns() {
 void tell_access(Address place, std::size_t bytes, AccessKind kind, const Ordering& ordering,
                  const void* written) {
     if (!ordering.compares) take_turns();  // a compare-and-swap has in holds()
-    observed_thread->observers->access(*observed_thread->handle,
-                                       {place.number(), bytes, kind, ordering.order, ordering.scope,
-                                        ordering.is_volatile, ordering.compares, written});
+    observed_thread->observers->access(
+        *observed_thread->handle, {place.number(), bytes, kind, ordering.order, ordering.scope,
+                                   ordering.is_volatile, ordering.compares, ordering.drops_old, written});
 }
 
 bool holds(Address place, const char* bits, std::size_t count) {
@@ -108,9 +109,19 @@ bool holds(Address place, const char* bits, std::size_t count) {
     return std::memcmp(place.first_, bits, count) == 0;
 }
 
+/// What a compare-and-swap finds has been told as its use.
+PyObject* load_observed(Element element, Address place, const Ordering& ordering) {
+    const auto bytes = static_cast<std::size_t>(width(element));
+    PyObject* value = value_of_bits(element, reach(place, bytes, AccessKind::read, ordering));
+    return ordering.compares ? value : loaded_value(element, place, bytes, value);
+}
+
 void copy(Address target, Address source, std::size_t bytes) {
     const char* from = reach(source, bytes, AccessKind::read);
+    std::vector<std::byte> unwritten(follows_values() ? bytes : 0);
+    const bool has_unwritten = !unwritten.empty() && load_states(source, bytes, unwritten.data());
     std::memmove(reach(target, bytes, AccessKind::write, plain_access, from), from, bytes);
+    if (has_unwritten) store_states(target, bytes, unwritten.data());
 }
 
 void set_view_maker(PyObject* view_maker) {
@@ -133,6 +144,13 @@ void tell_read(const KernelArray* array) {
 void tell_memory(Address place, std::size_t bytes, execution::MemorySpace space) {
     if (observed_thread == nullptr) return;
     observed_thread->observers->memory(*observed_thread->handle, {place.number(), bytes, space});
+}
+
+void tell_memory_ends(const execution::AccessObserverList* observers, const KernelArray* array,
+                      execution::MemorySpace space) {
+    if (observers == nullptr || array->owner == nullptr) return;
+    const auto bytes = static_cast<std::uint64_t>(PyByteArray_GET_SIZE(array->owner));
+    observers->memory_ends({array->data.number(), bytes, space});
 }
 
 bool observes_memory() {

@@ -34,12 +34,15 @@ struct Ordering {
     jit::MemoryOrder order = jit::MemoryOrder::plain;
     image::Scope scope = image::Scope::thread;
     bool is_volatile = false;
-    bool compares = false;  ///< a compare-and-swap
+    bool compares = false;   ///< a compare-and-swap
+    bool drops_old = false;  ///< an exchange of which nobody looks at the old value
 };
 inline constexpr Ordering plain_access{};
 inline constexpr Ordering volatile_access{jit::MemoryOrder::plain, image::Scope::thread, true};
 /// cuda.atomic.* (frontend/pykernel/calls/atomic_calls.cpp).
 inline constexpr Ordering atomic_access{jit::MemoryOrder::relaxed, image::Scope::device, false};
+inline constexpr Ordering exchange_access{jit::MemoryOrder::relaxed, image::Scope::device, false, false,
+                                          true};
 inline constexpr Ordering compare_and_swap_access{jit::MemoryOrder::relaxed, image::Scope::device, false,
                                                   true};
 
@@ -77,8 +80,14 @@ class Address {
 /// Whether the memory holds these bits: what kind of access follows may depend on it. No access by itself.
 [[nodiscard]] bool holds(Address place, const char* bits, std::size_t count);
 
-/// The value of an element; null with an exception set.
+/// load() where somebody observes the thread.
+[[gnu::cold, gnu::noinline]] [[nodiscard]] PyObject* load_observed(Element element, Address place,
+                                                                   const Ordering& ordering);
+/// The value of an element; null with an exception set. Under the check `init` it may be an unwritten one
+/// (unwritten_value.h).
 [[nodiscard]] inline PyObject* load(Element element, Address place, const Ordering& ordering = plain_access) {
+    if (observed_thread != nullptr) [[unlikely]]
+        return load_observed(element, place, ordering);
     return value_of_bits(element,
                          reach(place, static_cast<std::size_t>(width(element)), AccessKind::read, ordering));
 }
@@ -103,6 +112,9 @@ void tell_read(const KernelArray* array);
 
 /// A shared or local array begins to exist.
 void tell_memory(Address place, std::size_t bytes, execution::MemorySpace space);
+/// It ends, when nobody refers to it any more.
+void tell_memory_ends(const execution::AccessObserverList* observers, const KernelArray* array,
+                      execution::MemorySpace space);
 /// Whether anybody is told of the memory of the thread that runs.
 [[nodiscard]] bool observes_memory();
 /// cuda.threadfence() and its forms.

@@ -5,11 +5,13 @@
 #include <string_view>
 #include <type_traits>
 
+#include "frontend/cpython/code_objects.h"
 #include "frontend/pyfiber/intrinsics.h"
 #include "frontend/pyfiber/kernel_array.h"
 #include "frontend/pyfiber/kernel_launch.h"
 #include "frontend/pyfiber/kernel_number.h"
 #include "frontend/pyfiber/reference.h"
+#include "frontend/pyfiber/unwritten_value.h"
 
 namespace cudasim::pyfiber {
 namespace {
@@ -66,13 +68,21 @@ T combined_integer(Update update, T old, T value) {
     return old;
 }
 
+/// Whether the kernel takes no notice of what the call that it is in gives.
+bool result_is_dropped() {
+    const CodePlace place = current_place();
+    return place.code != nullptr && cpython::drops_result(place.code, place.instruction);
+}
+
 /// The element before the update; null with an exception set. The value takes the element's type first, as an
 /// argument of the compiled call does.
 template <typename T>
 PyObject* apply(Element element, Update update, Address address, PyObject* value) {
     T old{}, operand{}, result{};
     if (!bits_of_value(element, value, reinterpret_cast<char*>(&operand))) return nullptr;
-    char* memory = reach(address, sizeof old, AccessKind::update, atomic_access);
+    const bool drops_old = update == Update::exch && follows_values() && result_is_dropped();
+    char* memory =
+        reach(address, sizeof old, AccessKind::update, drops_old ? exchange_access : atomic_access);
     std::memcpy(&old, memory, sizeof old);
     if constexpr (std::is_floating_point_v<T>)
         result = combined_float(update, old, operand);
@@ -133,6 +143,7 @@ PyObject* as_index(PyObject* index) {
         }
         return Py_XNewRef(whole.get());
     }
+    index = told_value(index, ValueUse::address);
     const Number number = read_number(index);
     if (!is_float(number.type) && number.type != Element::boolean) return Py_NewRef(index);
     char bits[8];
@@ -167,7 +178,8 @@ PyObject* atomic(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
     KernelArray* array = nullptr;
     if (require_thread("cuda.atomic") == nullptr || !takes(count, 3, "(ary, idx, val)")) return nullptr;
     const Address address = place(arguments[0], arguments[1], array);
-    return address ? update_element(array->element, update, address, arguments[2]) : nullptr;
+    if (!address) return nullptr;
+    return update_element(array->element, update, address, told_value(arguments[2], ValueUse::atomic));
 }
 
 /// Where it finds another value it is an atomic read, else a read and a write.
@@ -178,7 +190,8 @@ PyObject* swap(KernelArray* array, Address address, PyObject* expected, PyObject
     }
     const auto bytes = static_cast<std::size_t>(width(array->element));
     char wanted[8], given[8];
-    if (!bits_of_value(array->element, expected, wanted) || !bits_of_value(array->element, desired, given))
+    if (!bits_of_value(array->element, told_value(expected, ValueUse::atomic), wanted) ||
+        !bits_of_value(array->element, told_value(desired, ValueUse::atomic), given))
         return nullptr;
     if (!holds(address, wanted, bytes)) return load(array->element, address, compare_and_swap_access);
     std::memcpy(reach(address, bytes, AccessKind::update, compare_and_swap_access), given, bytes);

@@ -13,6 +13,7 @@
 #include "frontend/pyfiber/kernel_half.h"
 #include "frontend/pyfiber/kernel_number.h"
 #include "frontend/pyfiber/reference.h"
+#include "frontend/pyfiber/unwritten_value.h"
 
 namespace cudasim::pyfiber {
 namespace {
@@ -214,11 +215,17 @@ PyObject* value_of_bits(Element element, const char* bits) {
 }
 
 bool bits_of_value(Element element, PyObject* value, char* bits) {
-    return put(element, Variable{bits}, value);
+    return put(element, Variable{bits}, told_value(value, use_of_conversion(element)));
 }
 
 bool store(Element element, Address place, PyObject* value) {
-    return put(element, Memory{place}, value);
+    if (!is_unwritten(value)) [[likely]]
+        return put(element, Memory{place}, value);
+    const StoredValue stored = stored_value(element, value);
+    const Reference plain = Reference::borrowed(stored.plain);
+    if (!put(element, Memory{place}, plain.get())) return false;
+    store_states(element, place, stored.states);
+    return true;
 }
 
 std::int64_t saturated(Element type, double value, bool from_float32) {

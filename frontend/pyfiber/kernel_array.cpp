@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "frontend/pyfiber/assigned_states.h"
 #include "frontend/pyfiber/kernel_array_methods.h"
 #include "frontend/pyfiber/kernel_launch.h"
 #include "frontend/pyfiber/kernel_number.h"
@@ -197,7 +198,7 @@ PyObject* as_elements(const KernelArray* array, PyObject* value) {
     if (Py_TYPE(value) == kernel_array_type)
         return Py_XNewRef(numpy_view(reinterpret_cast<KernelArray*>(value), Use::read));
     if (Py_TYPE(value) == kernel_record_type) return numpy_record(value, Use::read);
-    if (array->element >= Element::record) return Py_NewRef(value);
+    if (array->element >= Element::record) return Py_NewRef(stored_value(array->element, value).plain);
     if (PyTuple_Check(value)) {
         PyObject* copy = PyTuple_New(PyTuple_GET_SIZE(value));
         for (Py_ssize_t i = 0; copy != nullptr && i < PyTuple_GET_SIZE(value); ++i) {
@@ -209,6 +210,7 @@ PyObject* as_elements(const KernelArray* array, PyObject* value) {
         }
         return copy;
     }
+    value = stored_value(array->element, value).plain;
     if (read_number(value).type == Element::other) return Py_NewRef(value);
     char bits[most_element_bytes];
     if (!bits_of_value(array->element, value, bits)) return nullptr;
@@ -247,7 +249,8 @@ PyObject* subscript(PyObject* self, PyObject* key) {
         Reference one(make_array(address, array->dtype, 0, nullptr, array->writable, array->owner));
         PyObject* view = one ? numpy_view(as_array(one.get()), Use::read) : nullptr;
         Reference nothing(PyTuple_New(0));
-        return view == nullptr ? nullptr : PyObject_GetItem(view, nothing.get());
+        PyObject* value = view == nullptr ? nullptr : PyObject_GetItem(view, nothing.get());
+        return loaded_value(array->element, address, static_cast<std::size_t>(array->itemsize), value);
     }
     return PyErr_Occurred() ? nullptr : view_of(array, key);
 }
@@ -266,11 +269,14 @@ int assign(PyObject* self, PyObject* key, PyObject* value) {
     if (address && array->element != Element::other) return store(array->element, address, value) ? 0 : -1;
     if (has_index_array(key)) return assign_by_arrays(array, key, value);
     Reference target(view_of(array, key)), elements(as_elements(array, value));
-    PyObject* view = target && elements ? numpy_view(as_array(target.get()), Use::write) : nullptr;
+    if (!target || !elements) return -1;
+    const AssignedStates states(as_array(target.get()), value);
+    PyObject* view = numpy_view(as_array(target.get()), Use::write);
     if (view == nullptr) return -1;
     const int failed = PyObject_SetItem(view, Py_Ellipsis, elements.get());
     if (failed != 0 && PyErr_ExceptionMatches(PyExc_ValueError))
         PyErr_SetString(PyExc_ValueError, "cannot assign slice from input of different size");
+    if (failed == 0) states.store();
     return failed;
 }
 
@@ -283,7 +289,8 @@ Py_ssize_t length(PyObject* self) {
 /// Whether an element in any dimension equals the value; -1 with an exception set on failure.
 int contains(PyObject* self, PyObject* value) {
     PyObject* view = numpy_view(as_array(self), Use::read);
-    return view == nullptr ? -1 : PySequence_Contains(view, value);
+    tell_use_of_elements(ValueUse::comparison, as_array(self));
+    return view == nullptr ? -1 : PySequence_Contains(view, told_value(value, ValueUse::comparison));
 }
 
 /// Iteration: rows, or elements. IndexError ends it.

@@ -13,6 +13,7 @@
 #include "frontend/pyfiber/kernel_number.h"
 #include "frontend/pyfiber/reference.h"
 #include "frontend/pyfiber/simulated_thread.h"
+#include "frontend/pyfiber/unwritten_value.h"
 
 namespace cudasim::pyfiber {
 namespace {
@@ -140,12 +141,12 @@ struct TypeName {
 };
 
 PyObject* convert(PyTypeObject* type, PyObject* value) {
-    const Number number = read_number(value);
+    const Number number = read_number(plain_value(value));
     if (number.type == Element::other) return nullptr;
-    if (type == &PyBool_Type) return make_number(Element::boolean, number);
-    if (type == &PyFloat_Type)
-        return make_number(is_float(number.type) ? number.type : Element::float64, number);
-    return make_number(is_integer(number.type) ? number.type : Element::int64, number);
+    Element target = is_integer(number.type) ? number.type : Element::int64;
+    if (type == &PyBool_Type) target = Element::boolean;
+    if (type == &PyFloat_Type) target = is_float(number.type) ? number.type : Element::float64;
+    return is_unwritten(value) ? converted_unwritten(target, value) : make_number(target, number);
 }
 
 PyObject* call_type(PyObject* self, PyObject* arguments, PyObject* keywords) {

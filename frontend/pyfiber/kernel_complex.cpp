@@ -9,6 +9,7 @@
 #include "frontend/pyfiber/kernel_number.h"
 #include "frontend/pyfiber/reference.h"
 #include "frontend/pyfiber/simulated_thread.h"
+#include "frontend/pyfiber/unwritten_value.h"
 
 namespace cudasim::pyfiber {
 namespace {
@@ -112,6 +113,7 @@ PyObject* power(PyObject* left, PyObject* right, PyObject* modulus) {
 }
 
 PyObject* compare(PyObject* left, PyObject* right, int operation) {
+    right = told_value(right, ValueUse::comparison);
     const ComplexNumber a = read_complex(left), b = read_complex(right);
     const bool known = a.type != Element::other && b.type != Element::other;
     if (!known || (operation != Py_EQ && operation != Py_NE)) Py_RETURN_NOTIMPLEMENTED;
@@ -157,6 +159,8 @@ PyObject* refuse_real(PyObject* self) {
 template <typename T>
 PyObject* create(PyTypeObject*, PyObject* arguments, PyObject* keywords) {
     const bool one = PyTuple_GET_SIZE(arguments) == 1 && keywords == nullptr;
+    if (one && is_unwritten(PyTuple_GET_ITEM(arguments, 0)))
+        return converted_unwritten(TypeOf<T>::element, PyTuple_GET_ITEM(arguments, 0));
     const ComplexNumber number = one ? read_complex(PyTuple_GET_ITEM(arguments, 0)) : ComplexNumber{};
     if (number.type != Element::other)
         return make<T>(static_cast<T>(number.real), static_cast<T>(number.imaginary));
@@ -223,10 +227,12 @@ PyObject* make_complex(Element type, double real, double imaginary) {
 }
 
 bool is_complex(PyObject* object) {
+    object = plain_value(object);
     return PyComplex_Check(object) || PyObject_TypeCheck(object, TypeOf<float>::base);
 }
 
 ComplexNumber read_complex(PyObject* object) {
+    object = told_value(object, ValueUse::operand);
     if (PyComplex_Check(object)) {
         const Scalar<double>& number = scalar<double>(object);
         return {Element::complex128, number.real, number.imaginary};

@@ -10,6 +10,7 @@
 #include "frontend/pyfiber/kernel_number.h"
 #include "frontend/pyfiber/reference.h"
 #include "frontend/pyfiber/simulated_thread.h"
+#include "frontend/pyfiber/unwritten_value.h"
 
 namespace cudasim::pyfiber {
 namespace {
@@ -196,6 +197,7 @@ PyObject* text(PyObject* self) {
 /// in float32.
 template <typename T>
 PyObject* compare(PyObject* left, PyObject* right, int op) {
+    right = told_value(right, ValueUse::comparison);
     const Number first = read_number(left), second = read_number(right);
     if (first.type == Element::other || second.type == Element::other)
         return TypeOf<T>::base->tp_richcompare(left, right, op);
@@ -207,9 +209,10 @@ template <typename T>
 PyObject* create(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
     PyObject* value = nullptr;
     if (type == TypeOf<T>::type && keywords == nullptr && PyArg_ParseTuple(arguments, "|O", &value)) {
+        constexpr Element element = std::is_same_v<T, float> ? Element::float32 : Element::float64;
+        if (value != nullptr && is_unwritten(value)) return converted_unwritten(element, value);
         const Number number = value == nullptr ? Number{Element::int64} : read_number(value);
-        if (number.type != Element::other)
-            return make_number(std::is_same_v<T, float> ? Element::float32 : Element::float64, number);
+        if (number.type != Element::other) return make_number(element, number);
         if (!PyUnicode_Check(value)) {
             Reference converted(PyNumber_Float(value));
             if (!converted) return nullptr;
@@ -322,6 +325,7 @@ NumberKind number_of(PyObject* object, double& value) {
         }
         return NumberKind::integer;
     }
+    if (is_unwritten(object)) return number_of(told_value(object, ValueUse::operand), value);
     if (!PyIndex_Check(object) || PyType_IsSubtype(type, TypeOf<float>::base)) return NumberKind::none;
     Reference whole(PyNumber_Index(object));  // NumPy's integers
     if (!whole) {

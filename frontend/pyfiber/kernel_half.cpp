@@ -11,6 +11,7 @@
 #include "frontend/pyfiber/kernel_number.h"
 #include "frontend/pyfiber/reference.h"
 #include "frontend/pyfiber/simulated_thread.h"
+#include "frontend/pyfiber/unwritten_value.h"
 #include "simulator/libdevice/half_functions.h"
 
 namespace cudasim::pyfiber {
@@ -49,6 +50,7 @@ PyObject* power(PyObject* left, PyObject* right, PyObject* modulus) {
 }
 
 PyObject* compare(PyObject* left, PyObject* right, int operation) {
+    right = told_value(right, ValueUse::comparison);
     const Number a = read_number(left), b = read_number(right);
     if (a.type == Element::other || b.type == Element::other) Py_RETURN_NOTIMPLEMENTED;
     const double x = a.as_double(), y = b.as_double();
@@ -93,6 +95,8 @@ PyObject* text(PyObject* self) {
 template <Element element>
 PyObject* create(PyTypeObject*, PyObject* arguments, PyObject* keywords) {
     const bool one = PyTuple_GET_SIZE(arguments) == 1 && keywords == nullptr;
+    if (one && is_unwritten(PyTuple_GET_ITEM(arguments, 0)))
+        return converted_unwritten(element, PyTuple_GET_ITEM(arguments, 0));
     const Number number = one ? read_number(PyTuple_GET_ITEM(arguments, 0)) : Number{};
     if (number.type != Element::other) return make_number(element, number);
     PyErr_Format(PyExc_TypeError, "%s() converts one number",

@@ -11,6 +11,7 @@
 #include "frontend/pyfiber/kernel_number.h"
 #include "frontend/pyfiber/reference.h"
 #include "frontend/pyfiber/simulated_thread.h"
+#include "frontend/pyfiber/unwritten_value.h"
 #include "simulator/libdevice/half_functions.h"
 
 namespace cudasim::pyfiber {
@@ -123,6 +124,8 @@ PyObject* whole_operation(Operation operation, const Number& a, const Number& b)
 
 template <Operation operation>
 PyObject* binary(PyObject* left, PyObject* right) {
+    if constexpr (operation == Operation::bit_or)
+        if (is_unwritten(right)) Py_RETURN_NOTIMPLEMENTED;  // unwritten_value.cpp knows parts of words
     const Number a = read_number(left), b = read_number(right);
     if (a.type == Element::other || b.type == Element::other) Py_RETURN_NOTIMPLEMENTED;
     if (is_float(a.type) || is_float(b.type)) return float_operation(operation, left, a, right, b);
@@ -175,6 +178,7 @@ PyObject* absolute(PyObject* self) {
 }
 
 PyObject* compare(PyObject* left, PyObject* right, int operation) {
+    right = told_value(right, ValueUse::comparison);
     const Number a = read_number(left), b = read_number(right);
     if (a.type == Element::other || b.type == Element::other)
         return PyLong_Type.tp_richcompare(left, right, operation);
@@ -198,6 +202,7 @@ PyObject* create(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
     const Element element = element_of(type);
     PyObject* value = nullptr;
     if (keywords == nullptr && PyTuple_GET_SIZE(arguments) == 1) value = PyTuple_GET_ITEM(arguments, 0);
+    if (value != nullptr && is_unwritten(value)) return converted_unwritten(element, value);
     Number number{Element::int64};
     if (value != nullptr) number = read_number(value);
     if (PyTuple_GET_SIZE(arguments) != 0 && number.type == Element::other) {
@@ -261,6 +266,7 @@ PyTypeObject* make_type(int index) {
 
 /// NumPy's scalars of ints, which its functions give.
 Number read_numpy(PyObject* object) {
+    if (is_unwritten(object)) return read_number(told_value(object, ValueUse::operand));
     PyTypeObject* type = Py_TYPE(object);
     Number number;
     for (int i = 0; i <= integer_count; ++i) {

@@ -10,6 +10,7 @@
 #include "frontend/cpython/code_objects.h"
 #include "frontend/cpython/tracing.h"
 #include "frontend/pyfiber/code_places.h"
+#include "frontend/pyfiber/kernel_array.h"
 #include "frontend/pyfiber/stops.h"
 
 namespace cudasim::pyfiber {
@@ -118,6 +119,11 @@ void KernelLaunch::end() {
 }
 
 bool KernelLaunch::block_over(std::uint64_t block) {
+    if (const auto known = blocks_.find(block); known != blocks_.end() && observers_ != nullptr) {
+        for (const SharedArray& shared : known->second.arrays)
+            tell_memory_ends(observers_, reinterpret_cast<const KernelArray*>(shared.array.get()),
+                             execution::MemorySpace::shared);
+    }
     blocks_.erase(block);
     ++blocks_over_;
     if (after_block_.get() == Py_None) return true;
@@ -221,10 +227,7 @@ void KernelLaunch::clean(SimulatedThread& thread) {
     PyThreadState* state = thread.state;
     if (state->c_tracefunc != nullptr && (trace_ == nullptr || each_thread_is_traced_))
         PyEval_SetTrace(nullptr, nullptr);
-    for (const LocalArray& local : thread.local_arrays) {
-        Py_DECREF(local.frame);
-        Py_DECREF(local.array);
-    }
+    for (const LocalArray& local : thread.local_arrays) drop(thread, local);
     ThreadStates::forget_values(state);
 }
 
@@ -244,7 +247,8 @@ void KernelLaunch::run(execution::ThreadHandle& handle) {
     thread.state = state;
     thread.host_state = host_state_;
     thread.running = &running_;
-    thread.observers = handle.access_observers();
+    thread.observers = observers_ = handle.access_observers();
+    thread.values = handle.value_observer();
     const std::span<std::byte> stack = handle.stack();
     ThreadStates::set_stack(state, stack.data(), stack.size());
     thread.come_back();

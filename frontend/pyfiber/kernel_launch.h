@@ -129,6 +129,7 @@ class KernelLaunch final : public execution::HostKernel {
     std::string name_;
     LaunchLimits limits_;
     PyThreadState* host_state_ = nullptr;
+    const execution::AccessObserverList* observers_ = nullptr;  ///< the launch's, once a thread has begun
     std::vector<PyThreadState*> idle_states_;  ///< of threads that are over; they keep their trace functions
     Py_tracefunc trace_ = nullptr, profile_ = nullptr;
     Reference trace_object_, profile_object_;

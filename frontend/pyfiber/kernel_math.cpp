@@ -8,6 +8,7 @@
 #include "frontend/pyfiber/kernel_float.h"
 #include "frontend/pyfiber/kernel_half.h"
 #include "frontend/pyfiber/kernel_launch.h"
+#include "frontend/pyfiber/unwritten_value.h"
 #include "simulator/libdevice/special_functions.h"
 
 namespace cudasim::pyfiber {
@@ -28,11 +29,11 @@ enum class Keeps { none, halves, shorts };
 template <double (*wide)(double), float (*narrow)(float), Keeps keeps = Keeps::none>
 PyObject* unary(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
     double x = 0;
-    const NumberKind kind = count == 1 ? number_of(arguments[0], x) : NumberKind::none;
+    PyObject* argument = count == 1 ? told_value(arguments[0], ValueUse::argument) : nullptr;
+    const NumberKind kind = argument != nullptr ? number_of(argument, x) : NumberKind::none;
     if (kind == NumberKind::none) return call_python(self, arguments, count);
-    if (keeps != Keeps::none && is_float16(arguments[0])) return make_float16(narrow(static_cast<float>(x)));
-    if (keeps == Keeps::shorts && is_bfloat16(arguments[0]))
-        return make_bfloat16(narrow(static_cast<float>(x)));
+    if (keeps != Keeps::none && is_float16(argument)) return make_float16(narrow(static_cast<float>(x)));
+    if (keeps == Keeps::shorts && is_bfloat16(argument)) return make_bfloat16(narrow(static_cast<float>(x)));
     if (kind == NumberKind::float32) return make_float32(narrow(static_cast<float>(x)));
     return make_float64(wide(x));
 }
@@ -40,6 +41,7 @@ PyObject* unary(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
 template <double (*wide)(double, double), float (*narrow)(float, float)>
 PyObject* binary(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
     double x = 0, y = 0;
+    for (Py_ssize_t i = 0; i < count; ++i) (void)told_value(arguments[i], ValueUse::argument);
     const NumberKind first = count == 2 ? number_of(arguments[0], x) : NumberKind::none;
     const NumberKind second = first == NumberKind::none ? first : number_of(arguments[1], y);
     if (second == NumberKind::none) return call_python(self, arguments, count);

@@ -162,9 +162,13 @@ PyMethodDef methods[] = {
 
 }  // namespace
 
-PyObject* numpy_record(PyObject* self, Use use) {
+PyObject* record_as_array(PyObject* self) {
     const KernelRecord* record = as_record(self);
-    Reference array(make_array(record->data, record->dtype, 0, nullptr, record->writable, record->owner));
+    return make_array(record->data, record->dtype, 0, nullptr, record->writable, record->owner);
+}
+
+PyObject* numpy_record(PyObject* self, Use use) {
+    Reference array(record_as_array(self));
     return array ? Py_XNewRef(numpy_view(reinterpret_cast<KernelArray*>(array.get()), use)) : nullptr;
 }
 

@@ -15,6 +15,9 @@ bool initialise_kernel_records(PyObject* module);
 /// The record's memory as a 0-dimensional ndarray. New reference, or null with an exception set.
 [[nodiscard]] PyObject* numpy_record(PyObject* record, Use use);
 
+/// The same as a 0-dimensional KernelArray.
+[[nodiscard]] PyObject* record_as_array(PyObject* record);
+
 /// @param dtype the structured numpy.dtype
 [[nodiscard]] PyObject* make_record(Address data, PyObject* dtype, bool writable, PyObject* owner);
 /// Copies a record of this type's fields to `address`. False with an exception set.

@@ -8,6 +8,7 @@
 #include "frontend/pyfiber/kernel_float.h"
 #include "frontend/pyfiber/kernel_launch.h"
 #include "frontend/pyfiber/kernel_number.h"
+#include "frontend/pyfiber/unwritten_value.h"
 #include "simulator/libdevice/host_functions.h"
 
 namespace cudasim::pyfiber {
@@ -58,7 +59,8 @@ struct Argument {
 
 bool are_numbers(PyObject* const* arguments, Py_ssize_t count, Py_ssize_t wanted) {
     bool good = count == wanted;
-    for (Py_ssize_t i = 0; good && i < count; ++i) good = read_number(arguments[i]).type != Element::other;
+    for (Py_ssize_t i = 0; good && i < count; ++i)
+        good = read_number(told_value(arguments[i], ValueUse::argument)).type != Element::other;
     if (!good)
         PyErr_Format(PyExc_TypeError, "this function of libdevice takes %zd number%s", wanted,
                      wanted == 1 ? "" : "s");

@@ -152,11 +152,10 @@ PyObject* shared_array(PyObject*, PyObject* arguments, PyObject* keywords) {
 }
 
 /// Those of calls that have returned: nobody else has their frame any more.
-void drop_finished(std::vector<LocalArray>& arrays) {
-    std::erase_if(arrays, [](const LocalArray& local) {
+void drop_finished(SimulatedThread& thread) {
+    std::erase_if(thread.local_arrays, [&](const LocalArray& local) {
         if (Py_REFCNT(local.frame) > 1) return false;
-        Py_DECREF(local.frame);
-        Py_DECREF(local.array);
+        drop(thread, local);
         return true;
     });
 }
@@ -170,7 +169,7 @@ PyObject* local_array(PyObject*, PyObject* arguments, PyObject* keywords) {
         if (local.place == place && local.frame == frame) return Py_NewRef(local.array);
     Wanted wanted;
     if (!parse(arguments, keywords, wanted)) return nullptr;
-    drop_finished(thread->local_arrays);
+    drop_finished(*thread);
     std::uint64_t bytes = wanted.bytes();
     for (const LocalArray& local : thread->local_arrays) bytes += local.bytes;
     if (bytes > jit::local_memory_per_thread) {

@@ -19,6 +19,7 @@
 #include "frontend/pyfiber/kernel_number.h"
 #include "frontend/pyfiber/kernel_record.h"
 #include "frontend/pyfiber/reference.h"
+#include "frontend/pyfiber/unwritten_value.h"
 
 namespace cudasim::pyfiber {
 namespace {
@@ -223,7 +224,7 @@ bool add_types(PyObject* module) {
     return narrow && wide && initialise_kernel_floats(module, narrow.get(), wide.get()) && narrow_complex &&
            wide_complex && initialise_kernel_complexes(module, narrow_complex.get(), wide_complex.get()) &&
            initialise_kernel_integers(module) && initialise_kernel_arrays(module) &&
-           initialise_kernel_records(module);
+           initialise_kernel_records(module) && initialise_unwritten_values(module);
 }
 
 bool add_tables(PyObject* module) {

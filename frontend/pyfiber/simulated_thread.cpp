@@ -3,6 +3,7 @@
 
 #include <cstdarg>
 
+#include "frontend/pyfiber/kernel_array.h"
 #include "frontend/pyfiber/kernel_launch.h"
 
 namespace cudasim::pyfiber {
@@ -36,6 +37,13 @@ bool end_thread(SimulatedThread& thread) {
     }
     PyErr_SetString(thread_ends, "its launch is over");
     return false;
+}
+
+void drop(const SimulatedThread& thread, const LocalArray& local) {
+    tell_memory_ends(thread.observers, reinterpret_cast<const KernelArray*>(local.array),
+                     execution::MemorySpace::local);
+    Py_DECREF(local.frame);
+    Py_DECREF(local.array);
 }
 
 bool give_turn() {

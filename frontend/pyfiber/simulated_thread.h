@@ -44,6 +44,7 @@ struct SimulatedThread {
     std::vector<LocalArray> local_arrays;
     Py_tracefunc hosts_trace = nullptr;                        ///< whose place stops have taken (stops.h)
     const execution::AccessObserverList* observers = nullptr;  ///< of its accesses (accesses.h); null: none
+    execution::ValueObserver* values = nullptr;                ///< who follows its values; null: nobody
 
     void leave();
     void come_back();
@@ -66,6 +67,9 @@ inline void SimulatedThread::come_back() {
     observed_thread = observers != nullptr ? this : nullptr;
     *running = state;
 }
+
+/// Lets a local array of the thread go.
+void drop(const SimulatedThread& thread, const LocalArray& local);
 
 /// Something that a thread may spin on burns fuel; used up, others get a turn (E5). False with an exception
 /// set when the launch has ended meanwhile.

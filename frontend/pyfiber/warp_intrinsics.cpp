@@ -8,6 +8,7 @@
 #include "frontend/pyfiber/kernel_number.h"
 #include "frontend/pyfiber/reference.h"
 #include "frontend/pyfiber/simulated_thread.h"
+#include "frontend/pyfiber/unwritten_value.h"
 
 namespace cudasim::pyfiber {
 namespace {
@@ -107,6 +108,25 @@ bool bind_arguments(PyObject* const* given, Py_ssize_t positional, PyObject* key
     return false;
 }
 
+std::uint64_t extended(std::uint64_t word) {
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(word)));
+}
+
+/// The states of a word's bits 1 to 31 travel above the word's predicate, as those of compiled kernels do
+/// (simulator/checks/init_checks.cpp): bit 0 has that of bit 1, unless one of the two is unwritten.
+constexpr std::uint64_t states_above_predicate = 0xFFFF'FFFE;
+
+/// @param word, states their low 32 bits count
+std::uint64_t word_with_states(std::uint64_t word, std::uint64_t states) {
+    states |= (states & 1) << 1;
+    return (word & 0xFFFF'FFFF) | (states & states_above_predicate) << 32;
+}
+
+std::uint64_t states_of_word(std::uint64_t shuffled) {
+    const std::uint64_t states = shuffled >> 32 & states_above_predicate;
+    return states | (states >> 1 & 1);
+}
+
 template <WarpKind kind>
 PyObject* shuffle(PyObject*, PyObject* const* given, Py_ssize_t positional, PyObject* keywords) {
     constexpr const char* lane_name = kind == WarpKind::shuffle_index ? "src_lane"
@@ -119,7 +139,7 @@ PyObject* shuffle(PyObject*, PyObject* const* given, Py_ssize_t positional, PyOb
     std::uint32_t mask = 0, lane = 0;
     Number number;
     std::uint64_t bits = 0, low = 0, high = 0;
-    if (!mask_of(arguments[0], mask) || !bits_of(arguments[1], number, bits) ||
+    if (!mask_of(arguments[0], mask) || !bits_of(plain_value(arguments[1]), number, bits) ||
         !whole_number(arguments[2], "the lane of a shuffle", lane))
         return nullptr;
     const bool known =
@@ -130,14 +150,23 @@ PyObject* shuffle(PyObject*, PyObject* const* given, Py_ssize_t positional, PyOb
     }
     constexpr std::uint32_t clamp = kind == WarpKind::shuffle_up ? 0 : jit::warp_size - 1;
     const std::uint32_t operand = clamp << jit::shuffle_clamp_shift | (lane & (jit::warp_size - 1));
-    if (!meet_in_warp(kind, mask, bits & 0xFFFFFFFF, operand, low)) return nullptr;
+    std::uint64_t states = states_as(number.type, arguments[1]).value_or(all_written)[0];
+    if (!meet_in_warp(kind, mask, word_with_states(bits, states), operand, low)) return nullptr;
     // Integers of the lanes may be of different widths, as those of Python are: all travel as 64 bits.
     const bool is_narrow = width(number.type) < 8 && !is_float(number.type);
-    if (is_narrow)
-        bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(bits)));
-    if ((is_narrow || width(number.type) == 8) && !meet_in_warp(kind, mask, bits >> 32, operand, high))
+    if (is_narrow) {
+        bits = extended(bits);
+        states = extended(states);
+    }
+    if ((is_narrow || width(number.type) == 8) &&
+        !meet_in_warp(kind, mask, word_with_states(bits >> 32, states >> 32), operand, high))
         return nullptr;
-    return from_bits(number.type, (low & 0xFFFFFFFF) | high << 32);
+    PyObject* result = from_bits(number.type, (low & 0xFFFFFFFF) | high << 32);
+    if (!follows_values() || result == nullptr) return result;
+    const Element type = read_number(result).type;
+    states = states_of_word(low);
+    if (width(type) == 8) states |= states_of_word(high) << 32;
+    return with_states(type, result, {states, 0});
 }
 
 template <WarpKind kind>

@@ -1,24 +1,14 @@
 // What code with init_checks() calls (init_checks.h).
 #pragma once
 
-#include <cstdint>
 #include <span>
 
+#include "simulator/execution/value_observer.h"
 #include "simulator/jit/instrumentation.h"
 
 namespace cudasim::checks {
 
-/// What a value is used for.
-enum class ValueUse : std::uint8_t {
-    operand,
-    comparison,
-    branch,
-    address,
-    atomic,
-    argument,
-    printing,
-    result
-};
+using execution::ValueUse;
 
 [[nodiscard]] std::span<const jit::HookAddress> init_hooks();
 

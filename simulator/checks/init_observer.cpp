@@ -97,10 +97,67 @@ void InitObserver::allocated(std::uint64_t address, std::uint64_t bytes, std::st
     if (shadow_) shadow_->set_unwritten(address, bytes);
 }
 
-void InitObserver::access(execution::ThreadHandle&, const execution::ObservedAccess& access) {
-    if (access.kind == execution::AccessKind::read) return;
+std::byte* InitObserver::states_at(std::uint64_t address, std::uint64_t bytes) {
+    if (!shadow_ || shadow_->window().bytes == 0 || bytes == 0) return nullptr;
+    if (shadow_->covers(address) && shadow_->covers(address + bytes - 1)) return shadow_->states(address);
+    return host_memory_.states(address, bytes);
+}
+
+/// A compare-and-swap that does not write counts as a write, too, as in compiled code.
+void InitObserver::access(execution::ThreadHandle& thread, const execution::ObservedAccess& access) {
+    using execution::AccessKind;
+    if (access.kind == AccessKind::read && !access.compares) return;
+    bool is_used = false;
+    {
+        const std::lock_guard lock(mutex_);
+        const bool looks = access.compares || (access.kind == AccessKind::update && !access.drops_old);
+        const std::byte* states = looks ? states_at(access.address, access.bytes) : nullptr;
+        is_used = states != nullptr && std::any_of(states, states + access.bytes,
+                                                   [](std::byte each) { return each != std::byte{0xFF}; });
+        if (shadow_) shadow_->set_written(access.address, access.bytes);
+        host_memory_.set_written(access.address, access.bytes);
+    }
+    if (is_used) used(thread, ValueUse::atomic, access.address, access.bytes);
+}
+
+void InitObserver::memory(execution::ThreadHandle&, const execution::ObservedMemory& memory) {
     const std::lock_guard lock(mutex_);
-    if (shadow_) shadow_->set_written(access.address, access.bytes);
+    host_memory_.begins(memory);
+}
+
+void InitObserver::memory_ends(const execution::ObservedMemory& memory) {
+    const std::lock_guard lock(mutex_);
+    host_memory_.ends(memory);
+}
+
+bool InitObserver::load_states(std::uint64_t address, std::span<std::byte> unwritten) {
+    const std::lock_guard lock(mutex_);
+    const std::byte* states = states_at(address, unwritten.size());
+    bool any = false;
+    for (std::size_t i = 0; i < unwritten.size(); ++i) {
+        unwritten[i] = states != nullptr ? ~states[i] : std::byte{0};
+        any |= unwritten[i] != std::byte{0};
+    }
+    return any;
+}
+
+void InitObserver::store_states(std::uint64_t address, std::span<const std::byte> unwritten) {
+    const std::lock_guard lock(mutex_);
+    std::byte* states = states_at(address, unwritten.size());
+    if (states != nullptr) std::ranges::transform(unwritten, states, [](std::byte each) { return ~each; });
+}
+
+/// Of a local array nobody says which element it is, as of compiled kernels.
+void InitObserver::used(execution::ThreadHandle& thread, ValueUse use, std::uint64_t address,
+                        std::uint64_t bytes) {
+    const std::uint32_t site = thread.site_here();  // without the lock: Python may free memory meanwhile
+    bool is_known = bytes != 0;
+    {
+        const std::lock_guard lock(mutex_);
+        is_known = is_known && !host_memory_.is_local(address);
+    }
+    used(thread.coordinate().block, thread.thread(), 0, site, use, is_known ? address : 0,
+         is_known ? bytes : 0);
 }
 
 void InitObserver::freed(std::uint64_t address) {
@@ -169,6 +226,7 @@ InitObserver::Unwritten InitObserver::unwritten(std::uint64_t address, std::uint
 void InitObserver::launch_begins(const execution::LaunchBegin&) {
     const std::lock_guard lock(mutex_);
     look();
+    host_memory_.clear();
     if (places_used_ != 0) std::ranges::fill(places_, Place{});
     places_used_ = places_lost_ = 0;
 }

@@ -4,29 +4,37 @@
 //   device.observe(init);
 //   options.compile.instrumentations.add(init_checks());
 //   options.observers.add(init);
+//   options.access_observers.add(init);   // kernels of Python mode tell their accesses themselves
+//   options.value_observer = &init;       // and where they use what they have loaded
 //
 // Until a launch looks for uninitialised values for the first time, allocations are noted and nothing more. A
 // launch that does not look for them may write anywhere: what was allocated before it counts as written.
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "simulator/checks/host_memory_states.h"
 #include "simulator/checks/init_hooks.h"
 #include "simulator/checks/init_shadow.h"
 #include "simulator/execution/access_observer.h"
 #include "simulator/execution/observer.h"
+#include "simulator/execution/value_observer.h"
 
 namespace cudasim::checks {
 
-class InitObserver final : public execution::LaunchObserver, public execution::AccessObserver {
+class InitObserver final : public execution::LaunchObserver,
+                           public execution::AccessObserver,
+                           public execution::ValueObserver {
   public:
     /// @param memory_base where the device's arena begins
     explicit InitObserver(std::uint64_t memory_base) : memory_base_(memory_base) {}
@@ -62,8 +70,15 @@ class InitObserver final : public execution::LaunchObserver, public execution::A
     void allocated(std::uint64_t address, std::uint64_t bytes, std::string_view label) override;
     void freed(std::uint64_t address) override;
     void copies(const execution::ObservedCopy& copy) override;
-    /// Kernels of Python mode write; what they read is not looked at, because their numbers have no states.
+
+    /// What a kernel of Python mode writes is written, whatever its state; store_states() says so afterwards.
     void access(execution::ThreadHandle& thread, const execution::ObservedAccess& access) override;
+    void memory(execution::ThreadHandle& thread, const execution::ObservedMemory& memory) override;
+    void memory_ends(const execution::ObservedMemory& memory) override;
+    bool load_states(std::uint64_t address, std::span<std::byte> unwritten) override;
+    void store_states(std::uint64_t address, std::span<const std::byte> unwritten) override;
+    void used(execution::ThreadHandle& thread, ValueUse use, std::uint64_t address,
+              std::uint64_t bytes) override;
 
     /// A thread uses what nobody wrote. On the thread's own stack; allocates nothing.
     void used(std::uint64_t block, std::uint32_t thread, std::uint64_t shared, std::uint32_t site,
@@ -93,6 +108,9 @@ class InitObserver final : public execution::LaunchObserver, public execution::A
 
     /// Makes the shadow, and brings it up to date. With the lock.
     void look();
+    /// Where the states of memory are that lies in the window or in one array of the host's; else null. With
+    /// the lock.
+    [[nodiscard]] std::byte* states_at(std::uint64_t address, std::uint64_t bytes);
     [[nodiscard]] bool is_unused(std::uint64_t address, const Allocation& allocation) const;
     [[nodiscard]] bool is_stale(std::uint64_t address);
     [[nodiscard]] Allocation* allocation_at(std::uint64_t address);
@@ -104,6 +122,7 @@ class InitObserver final : public execution::LaunchObserver, public execution::A
     std::vector<Unused> unused_;  ///< freed
     std::uint64_t launches_unchecked_ = 0, launches_known_ = 0;
     std::unique_ptr<InitShadow> shadow_;
+    HostMemoryStates host_memory_;  ///< of the launch that runs, if it is one of Python mode
     State state_;
     std::atomic_flag places_lock_ = ATOMIC_FLAG_INIT;
     std::vector<Place> places_;  ///< a hash table: by site

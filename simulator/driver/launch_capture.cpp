@@ -139,6 +139,7 @@ LaunchCapture::LaunchCapture(SimulatedDevice& device, LaunchRecord described,
     record_.memory_base = device.device.memory_base();
     record_.options.observers = {};  // the record may live longer
     record_.options.access_observers = {};
+    record_.options.value_observer = nullptr;
 }
 
 /// The launch goes on without a record.

@@ -65,6 +65,7 @@ execution::LaunchOptions SimulatedDevice::with_checks(const execution::LaunchOpt
     if (wanted.init) {
         chosen.observers.add(init_);
         chosen.access_observers.add(init_);
+        chosen.value_observer = &init_;
     } else {
         init_.launch_unchecked();
     }
@@ -150,7 +151,9 @@ execution::LaunchResult SimulatedDevice::launch(execution::LoadedImage& image, s
 execution::LaunchResult SimulatedDevice::launch(execution::HostKernel& kernel,
                                                 const execution::LaunchConfiguration& configuration,
                                                 const execution::LaunchOptions& options) {
-    return device.launch(kernel, configuration, with_checks(options));
+    auto result = device.launch(kernel, configuration, with_checks(options));
+    checks::drop_consequences(result.findings);
+    return result;
 }
 
 SimulatedDevice::LaunchScope::LaunchScope(SimulatedDevice& owner) : owner_(owner) {

@@ -48,6 +48,7 @@ struct ObservedAccess {
     image::Scope scope = image::Scope::thread;  ///< of an access with an order
     bool is_volatile = false;                   ///< without an order: PTX's ld.volatile and st.volatile
     bool compares = false;          ///< of a compare-and-swap: an update, or a read where it will not write
+    bool drops_old = false;         ///< of an update that is an exchange: nobody looks at what it finds
     const void* written = nullptr;  ///< the bytes that a write is about to write, where they are known
 };
 
@@ -67,6 +68,9 @@ class AccessObserver {
     virtual void access(ThreadHandle& thread, const ObservedAccess& access) = 0;
     /// The array of the thread's block, or of the thread, holds poison (V3).
     virtual void memory(ThreadHandle& thread, const ObservedMemory& memory) { (void)thread, (void)memory; }
+    /// The array may be gone when this has returned, and its memory be used for something else. Told on the
+    /// worker's own stack, too.
+    virtual void memory_ends(const ObservedMemory& memory) { (void)memory; }
     virtual void fence(ThreadHandle& thread, jit::MemoryOrder order, image::Scope scope) {
         (void)thread, (void)order, (void)scope;
     }
@@ -99,6 +103,9 @@ class AccessObserverList {
     }
     void memory(ThreadHandle& thread, const ObservedMemory& memory) const {
         for (AccessObserver* each : observers_) each->memory(thread, memory);
+    }
+    void memory_ends(const ObservedMemory& memory) const {
+        for (AccessObserver* each : observers_) each->memory_ends(memory);
     }
     void fence(ThreadHandle& thread, jit::MemoryOrder order, image::Scope scope) const {
         for (AccessObserver* each : observers_) each->fence(thread, order, scope);

@@ -110,7 +110,8 @@ struct LaunchOptions {
     jit::CompileOptions compile;          ///< compile_options() are those in force
     ObserverList observers;               ///< are told of blocks and barriers (observer.h)
     AccessObserverList access_observers;  ///< of host kernels: are told of each access (access_observer.h)
-    std::vector<NamedArray> arrays;       ///< of the arguments, for reports that name elements
+    ValueObserver* value_observer = nullptr;  ///< of host kernels: follows values (value_observer.h)
+    std::vector<NamedArray> arrays;           ///< of the arguments, for reports that name elements
     StopHandler* stop_handler =
         nullptr;  ///< is asked where threads stop, and who goes on (stop.h): one worker
     /// Called about every 50 ms on the launching thread, without locks. Returns true to stop the launch

@@ -66,6 +66,10 @@ const AccessObserverList* ThreadHandle::access_observers() const {
     return observers.empty() && runner.interleaving == nullptr ? nullptr : &observers;
 }
 
+ValueObserver* ThreadHandle::value_observer() const {
+    return runner_of(context_).launch->options.value_observer;
+}
+
 std::uint32_t ThreadHandle::site_here() {
     return runner_of(context_).launch->host_kernel->site_here();
 }

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "simulator/execution/access_observer.h"
+#include "simulator/execution/value_observer.h"
 #include "simulator/fiber/stack_slab.h"
 #include "simulator/findings/finding.h"
 #include "simulator/jit/abi.h"
@@ -73,8 +74,11 @@ class ThreadHandle {
     /// Who is to be told of the thread's accesses (access_observer.h), for as long as the launch lasts; null:
     /// nobody.
     [[nodiscard]] virtual const AccessObserverList* access_observers() const;
-    /// The number of the place where the thread is: HostKernel::site_here(). For observers of accesses,
-    /// during a call.
+    /// Who follows the values that the thread loads (value_observer.h), for as long as the launch lasts;
+    /// null: nobody.
+    [[nodiscard]] virtual ValueObserver* value_observer() const;
+    /// The number of the place where the thread is: HostKernel::site_here(). For observers of accesses and
+    /// values, during a call.
     [[nodiscard]] virtual std::uint32_t site_here();
     /// The place of that number, innermost function first: HostKernel::location().
     [[nodiscard]] virtual findings::CallChain location(std::uint32_t site) const;

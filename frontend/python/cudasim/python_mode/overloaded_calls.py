@@ -65,6 +65,8 @@ def _implementation(overloaded, positional, named):
 def type_of(value: Any) -> types.Type:
     """The type of a value that a kernel has in Python mode."""
     kind = type(value)
+    if kind is _pyfiber.UnwrittenValue:
+        return types.as_type(value.dtype)
     if kind in _DTYPES:
         return types.as_type(_DTYPES[kind])
     if value is None:
