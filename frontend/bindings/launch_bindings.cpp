@@ -124,6 +124,18 @@ std::vector<std::tuple<std::uint64_t, std::uint64_t, std::string>> live_memory(
     return live;
 }
 
+using ArrayArgument =
+    std::tuple<std::string, std::string, std::uint64_t, std::vector<std::int64_t>, std::vector<std::int64_t>>;
+
+void name_arrays(BoundHostPlan& bound, const std::vector<ArrayArgument>& arrays) {
+    bound.plan.options.arrays.clear();
+    for (const auto& [name, type, address, extents, strides] : arrays) {
+        if (extents.size() != strides.size()) throw py::value_error("an extent and a stride for each axis");
+        bound.plan.options.arrays.push_back(
+            {.name = name, .element_type = type, .address = address, .extents = extents, .strides = strides});
+    }
+}
+
 }  // namespace
 
 void bind_launch(py::module_& module) {
@@ -178,6 +190,10 @@ void bind_launch(py::module_& module) {
             "change_options",
             [](BoundHostPlan& self, const py::kwargs& given) { set_options(self.plan.options, given); },
             "As LaunchPlan's.")
+        .def(
+            "name_arrays", &name_arrays, py::arg("arrays"),
+            "What reports of the next launches call elements: (name, type of the elements, address, extents, "
+            "strides in bytes) of each argument that is an array.")
         .def(
             "identity", [](const BoundHostPlan& self) { return identity_of("", self.plan.configuration); },
             "As LaunchPlan's.")

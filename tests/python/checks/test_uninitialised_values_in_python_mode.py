@@ -66,7 +66,16 @@ def test_uses_that_compiled_kernels_have_are_found_in_python_mode(name, chosen):
 
 @pytest.mark.parametrize(
     "name",
-    ["a_tile_with_a_hole", "carried_to_its_use", "a_local_array", "shuffled_and_used", "bytes_of_a_word"],
+    [
+        "a_tile_with_a_hole",
+        "carried_to_its_use",
+        "a_local_array",
+        "shuffled_and_used",
+        "bytes_of_a_word",
+        "an_operand",
+        "a_flag",
+        "through_views",
+    ],
 )
 def test_the_report_is_the_same(name):
     """Message with element and use, lowest thread and count."""

@@ -138,6 +138,7 @@ class PythonEntry:
         static = profile["shared_per_block"]
         self._limits = (static, max(static, profile["shared_per_block_optin"]), shared_bytes)
         self._time_limit = options.get("time_limit")
+        self._names_arrays = any(check in options.get("check") for check in ("races", "init"))
         self._blocks = grid[0] * grid[1] * grid[2], block[0] * block[1] * block[2]
 
     def run(self, args: Any) -> None:
@@ -156,6 +157,8 @@ class PythonEntry:
         return lambda: self._recorded_launch(values, copies, numbers), copies
 
     def _recorded_launch(self, values, copies, numbers):
+        if self._names_arrays:
+            self.plan.name_arrays(self.kernel.builder.arrays(numbers))
         if recording.recorder is None:
             self.launch(values, copies)
             return

@@ -27,11 +27,25 @@ class ArgumentBuilder:
         :param kinds: the types of the arguments
         """
         self._flattener = Flattener(kinds, parameter_names, converts)
-        self.types = kinds
+        self.types, self._names = kinds, parameter_names
 
     def numbers(self, args: Any, copies: Any) -> Any:
         """The arguments as compiled kernels get them; host arrays are copied to the device on the way."""
         return self._flattener.flatten(args, copies)
+
+    def arrays(self, numbers: Any) -> list[tuple[str, str, int, tuple[int, ...], tuple[int, ...]]]:
+        """(name, type of the elements, address, extents, strides) of each argument that is an array, for reports. Those in tuples
+        have no names.
+
+        :param numbers: of numbers()
+        """
+        found, rest = [], list(numbers)
+        for kind, name in zip(self.types, self._names):
+            given, rest = rest[: _number_count(kind)], rest[_number_count(kind) :]
+            if isinstance(kind, types.Array):
+                extents, strides = given[1 : 1 + kind.ndim], given[1 + kind.ndim :]
+                found.append((name, str(kind.dtype), given[0], tuple(extents), tuple(strides)))
+        return found
 
     def values(self, numbers: Any, args: Any, owner: Any) -> Any:
         """A tuple of values.
@@ -47,6 +61,16 @@ class ArgumentBuilder:
 #: numpy.dtype → the type that a kernel's values of it have
 kernel_types = {dtype: getattr(_pyfiber, name) for name, dtype in NUMBERS.items() if name != "bool"}
 _dtypes = {kind: dtype for dtype, kind in kernel_types.items()}
+
+
+def _number_count(kind):
+    """How many numbers an argument of a type is."""
+    if isinstance(kind, types.Array):
+        return 1 + 2 * kind.ndim
+    if isinstance(kind, types.BaseTuple):
+        return sum(map(_number_count, kind.types))
+    is_complex = isinstance(kind, types.Scalar) and kind.dtype.kind == "c"
+    return 2 if is_complex else 1
 
 
 def _value(kind, numbers, owner, given):
