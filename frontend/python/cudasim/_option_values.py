@@ -112,12 +112,16 @@ CHECKS = ("memory", "races", "init", "sync", "leaks", "arithmetic")
 def checks(value: Any) -> str:
     """Checks by their names, separated by commas, or an iterable of names: "memory,races,init,sync"."""
     words = value.split(",") if isinstance(value, str) else list(value)
+    if not all(isinstance(word, str) for word in words):
+        raise TypeError("no names")
     meant = {"none": (), "default": ("memory",), "all": CHECKS[:-1], **{word: (word,) for word in CHECKS}}
     chosen = {"sync"}
     for word in words:
         name = word.strip()
         if name not in meant:
             raise NotValid(f"There is no check {name!r}.{did_you_mean(name, meant)}")
+        if name == "none" and len(words) > 1:
+            raise NotValid("'none' is no part of a list.")
         chosen.update(meant[name])
     if not words:
         raise ValueError("no check")

@@ -1,25 +1,32 @@
 """`cudasim check [options] script.py arguments…`: runs a program with every check, repeats its launches under other schedules, and says
 what was found. Names of options are those of compute-sanitizer where it has them.
+
+The program runs in a child process. This one writes the reports when the child has ended, whichever way it did.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import sys
 from typing import TYPE_CHECKING, Any
 
-from cudasim import check_reports, options, script_runner, suppressions
+from cudasim import check_reports, options, script_runner, suppressions, switch
 from cudasim.memory import leaks, unwritten
-from cudasim.reports import check_session, schedules
+from cudasim.reports import check_session, schedules, supervised_program
+from cudasim.reports.check_journal import Journal
+from cudasim.reports.check_record import THE_PROGRAM, Record, Refused
 from cudasim.reports.check_session import CheckSession
+from cudasim.reports.child_processes import signal_name
+from cudasim.reports.repetitions import InChildren
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
     from typing import TextIO
 
-    from cudasim.reports.check_session import Found
+    from cudasim.reports.check_record import Found
 
 #: compute-sanitizer's tools, and the checks that they are here.
 TOOLS = {"memcheck": "memory,leaks,sync", "racecheck": "races", "initcheck": "init", "synccheck": "sync"}
@@ -30,6 +37,8 @@ VALUED = (
     "--gen-suppressions", "--json", "--sarif", "--junit", "--schedules", "--repeats", "--dask",
 )  # fmt: skip
 
+#: Options that name a file to write.
+_OUTPUTS = ("json", "sarif", "junit", "log_file", "gen_suppressions")
 
 #: More schedules are not all named in a report for people; those for programs have them.
 _MOST_NAMES = 32
@@ -43,6 +52,7 @@ def add_to(commands: Any) -> None:
     """Adds the command to the parser of `cudasim`."""
     parser = commands.add_parser(
         "check",
+        usage="cudasim check [options] script.py [arguments]; for the options see cudasim check --help",
         help="run a script with every check, under several schedules",
         description="Runs a script (or -m module) with every check, repeats each launch in another order of threads, and reports what was found. "
         "The exit status is 1 when there are errors or warnings, or no launch at all; else the script's.",
@@ -72,7 +82,7 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument(
         "--error-exitcode",
-        type=script_runner.count,
+        type=_exit_status,
         default=1,
         metavar="N",
         help="exit status when there are findings (1)",
@@ -90,7 +100,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--sarif", metavar="FILE", help="the same as SARIF 2.1.0, for code hosts")
     parser.add_argument("--junit", metavar="FILE", help="the same as JUnit's XML, for build servers")
     parser.add_argument(
-        "--schedules", type=script_runner.count, default=1, metavar="N",
+        "--schedules", type=script_runner.schedule_count, default=1, metavar="N",
         help="repeat each launch N times: in reverse order, in lockstep, then under other policies (1); 0 repeats none",
     )  # fmt: skip
     parser.add_argument(
@@ -114,89 +124,207 @@ def add_to(commands: Any) -> None:
     parser.set_defaults(command=run, runs_script=True)
 
 
+def _exit_status(text):
+    return script_runner.count(text, 255)
+
+
 def run(parsed: argparse.Namespace) -> int:
-    """The command. Returns its exit status."""
+    """The command. Returns its exit status, in the process of the program the program's own."""
     try:
         return _run(parsed)
-    except (UsageError, suppressions.SuppressionError, schedules.TokenError) as error:
+    except (
+        UsageError,
+        script_runner.ScriptError,
+        switch.SwitchError,
+        suppressions.SuppressionError,
+        schedules.TokenError,
+    ) as error:
         print(f"cudasim check: {error}", file=sys.stderr)
         return 2
 
 
 def _run(parsed):
-    if parsed.option_check is None:
-        parsed.option_check = TOOLS[parsed.tool] if parsed.tool else "all"
+    _set_checks(parsed)
     script = script_runner.taken_from(parsed)
     if not script:
         raise UsageError("no script given; write: cudasim check script.py [arguments]")
+    if parsed.track_unused_memory and "init" not in options.get("check"):
+        raise UsageError(
+            f"--track-unused-memory needs the check init, and {_what_says_checks(parsed)} leaves it out"
+        )
+    script_runner.require(script)
     allowed = _suppressions(parsed.suppressions)
     only = schedules.parsed(parsed.schedule) if parsed.schedule is not None else None
-    files = {
-        name: _opened(getattr(parsed, name))
-        for name in ("json", "sarif", "junit", "log_file", "gen_suppressions")
-    }
-    cluster = _cluster(parsed.dask) if parsed.dask is not None else None
-    executor = None
+    selects = _selection(parsed)
+    folder = os.getcwd()
+    _refuse_equal_files(parsed, script)
+    files = {name: _opened(getattr(parsed, name)) for name in _OUTPUTS}
+    journal = Journal()
+    program = supervised_program.begin()
+    if program is None:
+        for file in files.values():
+            if file:
+                file.close()
+        return _run_program(parsed, script, journal, only, selects)
+    status = program.wait()
+    record = Record(_own_schedule())
+    for process, entry in journal.entries():
+        record.add(process, entry)
+    journal.close()
+    if record.refused is not None:
+        raise UsageError(record.refused)
+    return _report(parsed, record, status, allowed, only, files, folder)
+
+
+def _run_program(parsed, script, journal, only, selects):
+    """The program, in the process that is its own. Returns its status, also in processes that it forks."""
+    try:
+        cluster = _cluster(parsed.dask) if parsed.dask is not None else None
+    except UsageError as error:
+        journal.append((THE_PROGRAM, Refused(str(error))))
+        return 2
+    executor: Any = None
     if cluster is not None:
         # With --dask only.
         from cudasim.recording.cluster_schedules import OnCluster
 
         executor = OnCluster(cluster)
-    session = CheckSession(
+    session = check_session.session = CheckSession(
         schedules.first(parsed.schedules, options.get("policy")),
         parsed.repeats,
         options.get("time_limit") or 60,
-        _selection(parsed),
+        selects,
         _own_schedule(),
         only,
         executor,
+        journal,
     )
-    check_session.session = session
-    try:
-        if parsed.track_unused_memory:
-            unwritten.track_unused()
-        status = script_runner.run(script)
-        leaks.report()
-        if parsed.track_unused_memory:
-            unwritten.report_unused()
-    finally:
-        check_session.session = None
-        if cluster is not None:
-            cluster.close()
-    sys.stdout.flush()
-    if only is not None and (session.wrong_token or only.launch > session.launches):
-        reason = session.wrong_token or f"this program has {session.launches} launches"
+    if parsed.track_unused_memory:
+        unwritten.track_unused()
+    status = script_runner.run(script)
+    if session.is_forked:
+        return status
+    leaks.report()
+    if parsed.track_unused_memory:
+        unwritten.report_unused()
+    if cluster is not None:
+        session.lose(executor.lost)
+        session.executor = InChildren()
+        cluster.close()
+    session.end_program()
+    return status
+
+
+def _report(parsed, record, ended, allowed, only, files, folder):
+    """Prints and writes what was found. Returns the exit status.
+
+    :param ended: the status of the program, or the negative number of the signal that ended it
+    """
+    status = ended if ended >= 0 else 128 - ended
+    if only is not None and not record.is_meant and record.has_ended:
+        reason = record.wrong_token or f"this program has {_number_of(record.launches, 'launch')}"
         raise UsageError(f"{parsed.schedule!r} is a token of another program: {reason}")
-    session.finish()
-    found, used = _without_allowed(list(session.found.values()), allowed)
+    record.finish()
+    found, used = _without_allowed(list(record.found.values()), allowed)
     out = files["log_file"] or sys.stderr
-    _print(found, session, parsed.print_limit, out)
-    for suppression in allowed:
-        if suppression not in used:
-            print(
-                f"cudasim check: {parsed.suppressions}:{suppression.line}: nothing was found that it allows",
-                file=out,
-            )
-    counts = _counts(session, found)
-    _write_reports(files, found, counts, session)
-    print(_summary(counts), file=out)
-    for file in files.values():
-        if file:
-            file.close()
-    malformed = suppressions.malformed_in_source(each.finding for each in session.found.values())
-    for message in malformed:
+    schedule_count = 1
+    if only is not None:
+        schedule_count += 1
+    elif parsed.repeats:
+        schedule_count += parsed.schedules
+    counts = _counts(record, found, schedule_count)
+    problems: list[str] = []
+    with _told(problems, parsed.log_file):
+        _print(found, record, parsed.print_limit, out)
+        for suppression in allowed:
+            if suppression not in used:
+                print(
+                    f"cudasim check: {parsed.suppressions}:{suppression.line}: nothing was found that it allows",
+                    file=out,
+                )
+        print(_summary(counts), file=out, flush=True)
+    _write_reports(parsed, files, found, counts, record, folder, problems)
+    if not record.has_ended:
+        print(f"cudasim check: {_early_end(record, ended)}", file=sys.stderr)
+    problems += suppressions.malformed_in_source(each.finding for each in record.found.values())
+    for message in problems:
         print(f"cudasim check: {message}", file=sys.stderr)
-    if malformed:
+    if problems:
         return 2
-    if counts["launches"] == 0:
-        print("cudasim check: the program launched no kernel, so nothing was checked", file=sys.stderr)
+    nothing = _why_nothing(counts, only)
+    if nothing:
+        print(f"cudasim check: {nothing}, so nothing was checked", file=sys.stderr)
         return status or 1
     if counts["errors"] or counts["warnings"]:
         return parsed.error_exitcode
-    if executor is not None and executor.lost:
+    if record.lost:
         print("cudasim check: not every schedule was run, see above", file=sys.stderr)
         return status or 1
     return status
+
+
+def _why_nothing(counts, only):
+    """Why no launch was checked, or None."""
+    if counts["launches"] == 0:
+        return "the program launched no kernel"
+    if counts["selected"] == 0 and only is not None:
+        return "the program has not come to the launch that the token names, or it was not selected"
+    if counts["selected"] == 0:
+        launches = _number_of(counts["launches"], "launch")
+        return f"none of the program's {launches} was selected (--kernel-name, --launch-skip, --launch-count)"
+    return None
+
+
+def _early_end(record, ended):
+    """What is not known where the program has not ended as Python programs end."""
+    if ended < 0:
+        running = [f"launch {number}, of {kernel}" for (_, number), kernel in record.running.items()]
+        where = f" in {running[0]}" if running else ""
+        how = f"the program was ended by {signal_name(-ended)}{where}"
+    else:
+        how = f"the program ended by os._exit() or os.exec*(), with status {ended}"
+    return f"{how}; memory that is never given back was not looked for"
+
+
+def _set_checks(parsed):
+    """The option check, as the arguments of the command say it; by default every check."""
+    options.get("check")  # a wrong value in the environment is told, even if it does not count
+    if parsed.tool and parsed.option_check is not None:
+        raise UsageError("--tool and --check both say what is checked; give one of them")
+    if parsed.option_check is None:
+        parsed.option_check = TOOLS[parsed.tool] if parsed.tool else "all"
+    if parsed.option_check.strip() == "none":
+        raise UsageError("--check none leaves nothing to check; leave it out, or use `cudasim run`")
+
+
+def _what_says_checks(parsed):
+    return f"--tool {parsed.tool}" if parsed.tool else f"--check {parsed.option_check}"
+
+
+def _refuse_equal_files(parsed, script):
+    """:raises UsageError: where a file to write is another one of them, or one that is read"""
+    taken = {}
+    if script[0] != "-m":
+        taken[_identity_of(script[0])] = "is the script itself"
+    if parsed.suppressions is not None:
+        taken[_identity_of(parsed.suppressions)] = "is that of --suppressions"
+    for name in _OUTPUTS:
+        path = getattr(parsed, name)
+        if path is None or (os.path.exists(path) and not os.path.isfile(path)):
+            continue  # to a terminal or a pipe several may write
+        option = "--" + name.replace("_", "-")
+        other = taken.setdefault(_identity_of(path), f"is that of {option}")
+        if other != f"is that of {option}":
+            raise UsageError(f"the file of {option} {path} {other}; give it another name")
+
+
+def _identity_of(path):
+    """Equal for two names of one file."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return os.path.realpath(path)
+    return status.st_dev, status.st_ino
 
 
 def _cluster(address):
@@ -266,16 +394,18 @@ def _without_allowed(found, allowed):
     return rest, used
 
 
-def _print(found: list[Found], session: CheckSession, limit: int, out: TextIO) -> None:
+def _print(found: list[Found], record: Record, limit: int, out: TextIO) -> None:
     for each in found[:limit]:
         print(each.text, end="", file=out)
+        key = each.process, each.launch
         if each.launch:
             order = f", order of threads: {_listed(each.schedules)}" if each.schedules else ""
-            print(f"  in launch {each.launch} of the program{order}", file=out)
+            whose = f"process {each.process} that the program forked" if each.process else "the program"
+            print(f"  in launch {each.launch} of {whose}{order}", file=out)
         if each.finding.kind == "data-race":
-            _print_outcome(session, each.launch, out)
-        if each.launch in session.identities:
-            token = schedules.token(each.launch, each.schedules[0], session.identities[each.launch])
+            _print_outcome(record, key, out)
+        if key in record.identities:
+            token = schedules.token(each.launch, each.schedules[0], record.identities[key])
             print(f"  repeat it: cudasim check --schedule {token}", file=out)
         print(file=out)
     if len(found) > limit:
@@ -292,47 +422,63 @@ def _listed(names):
     return f"{', '.join(names[:shown])} and {len(names) - shown} more"
 
 
-def _print_outcome(session, launch, out):
+def _print_outcome(record, key, out):
     """Whether the results depend on the order."""
-    outcome = session.outcomes.get(launch)
+    outcome = record.outcomes.get(key)
     if outcome is None:
         return
     if outcome.differences:
         schedule, (element, value, own) = outcome.differences[0]
-        print(f"  results differ: {element} is {own} under {session.own}, {value} under {schedule}", file=out)
+        print(f"  results differ: {element} is {own} under {record.own}, {value} under {schedule}", file=out)
     else:
-        print(f"  results are the same under {_listed((*outcome.compared, session.own))}", file=out)
+        print(f"  results are the same under {_listed((*outcome.compared, record.own))}", file=out)
 
 
-def _counts(session, found):
+def _counts(record, found, schedule_count):
     severities = [each.finding.severity for each in found]
     return {
-        "launches": session.launches,
-        "kernels": len(session.kernels),
-        "schedules": 1 + len(session.schedules if session.only is None else [session.only]),
-        "runs": session.runs,
+        "launches": record.launches,
+        "selected": record.selected,
+        "kernels": len(record.kernels),
+        "schedules": schedule_count,
+        "runs": record.runs,
         "errors": severities.count("error"),
         "warnings": severities.count("warning"),
         "notes": severities.count("note"),
     }
 
 
+def _number_of(count, one):
+    """ "1 launch", "2 launches"."""
+    many = "launches" if one == "launch" else one + "s"
+    return f"{count} {one if count == 1 else many}"
+
+
 def _summary(counts):
-    def of(name):
-        one = "launch" if name == "launches" else name[:-1]
-        return f"{counts[name]} {one if counts[name] == 1 else name}"
-
     findings = counts["errors"] + counts["warnings"] + counts["notes"]
-    kinds = f" ({of('errors')}, {of('warnings')}, {of('notes')})" if findings else ""
-    total = f"{findings} finding{'' if findings == 1 else 's'}{kinds}"
-    return f"cudasim check: {of('launches')} of {of('kernels')} under {of('schedules')}: {total}"
+    kinds = ", ".join(_number_of(counts[one + "s"], one) for one in ("error", "warning", "note"))
+    selected = "" if counts["selected"] == counts["launches"] else f"{counts['selected']} of "
+    return (
+        f"cudasim check: {selected}{_number_of(counts['launches'], 'launch')} of "
+        f"{_number_of(counts['kernels'], 'kernel')} under {_number_of(counts['schedules'], 'schedule')}: "
+        f"{_number_of(findings, 'finding')}" + (f" ({kinds})" if findings else "")
+    )
 
 
-def _write_reports(files, found, counts, session):
+@contextlib.contextmanager
+def _told(problems, path):
+    """Adds a sentence to the problems where the file cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        problems.append(f"cannot write {path or 'the standard error output'}: {error.strerror}")
+
+
+def _write_reports(parsed, files, found, counts, record, folder, problems):
     texts = {
         "json": lambda: check_reports.as_json(found, counts),
-        "sarif": lambda: check_reports.as_sarif(found, os.getcwd()),
-        "junit": lambda: check_reports.as_junit(found, session.kernels),
+        "sarif": lambda: check_reports.as_sarif(found, folder),
+        "junit": lambda: check_reports.as_junit(found, record.kernels),
         "gen_suppressions": lambda: "".join(
             suppressions.line_for(each.finding) + "say why\n"
             for each in found
@@ -341,4 +487,9 @@ def _write_reports(files, found, counts, session):
     }
     for name, text in texts.items():
         if files[name]:
-            files[name].write(text())
+            with _told(problems, getattr(parsed, name)):
+                files[name].write(text())
+    for name, file in files.items():
+        if file:
+            with _told(problems, getattr(parsed, name)):
+                file.close()

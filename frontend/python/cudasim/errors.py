@@ -160,11 +160,16 @@ def from_call_in_callback(code: int, message: str) -> CudaAPIError:
     )
 
 
+#: What from_fork_in_use() says first.
+FORKED_IN_USE = (
+    "CUDA initialized before forking: this process was forked while another thread used the simulated device"
+)
+
+
 def from_fork_in_use() -> Any:
     """The exception for using devices in a process that was forked while another thread used them."""
     return CudaDriverError(
-        "CUDA initialized before forking: this process was forked while another thread used the simulated device, "
-        "so it cannot use it; start workers before the threads, or with multiprocessing's method 'spawn'"
+        f"{FORKED_IN_USE}, so it cannot use it; start workers before the threads, or with multiprocessing's method 'spawn'"
     )
 
 

@@ -108,7 +108,7 @@ def add_to(commands: Any) -> None:
         "--pdb", action="store_true", help="stop in the first line of a kernel of Python mode, in pdb"
     )
     replay.add_argument(
-        "--schedules", type=script_runner.count, default=0, metavar="N",
+        "--schedules", type=script_runner.schedule_count, default=0, metavar="N",
         help="run each launch under N orders of threads instead: in reverse, in lockstep, then under other policies",
     )  # fmt: skip
     replay.add_argument(

@@ -9,6 +9,8 @@ import types
 from typing import TYPE_CHECKING
 
 from cudasim import options, switch
+from cudasim._option_values import shown
+from cudasim.reports import schedules
 from cudasim.reports.tracebacks import without_package_frames
 
 if TYPE_CHECKING:
@@ -35,16 +37,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("script", nargs=REMAINDER, metavar="script.py [arguments]")
 
 
-def count(text: str) -> int:
+def count(text: str, most: int | None = None) -> int:
     """The number that an argument of a command is: a `type` for argparse.
 
-    :raises argparse.ArgumentTypeError: where it is none, or negative
+    :param most: the largest that is valid; None: the largest that the machine has
+    :raises argparse.ArgumentTypeError: where it is none, negative, or too large
     """
     from argparse import ArgumentTypeError  # as in add_arguments()
 
-    if not (text.isascii() and text.isdecimal()):
-        raise ArgumentTypeError(f"{text!r} is not valid; it takes a number from 0 on")
+    highest = most if most is not None else 2**63 - 1
+    if not (text.isascii() and text.isdecimal()) or len(text) > 4000 or int(text) > highest:
+        numbers = "from 0 on" if most is None else f"from 0 to {most}"
+        raise ArgumentTypeError(f"{shown(text)} is not valid; it takes a number {numbers}")
     return int(text)
+
+
+def schedule_count(text: str) -> int:
+    """How many schedules an argument asks for: a `type` for argparse, as count()."""
+    return count(text, schedules.MOST)
+
+
+def require(arguments: list[str]) -> None:
+    """Turns the switch on and looks whether there is a script, for commands that do something else before run().
+
+    :raises ScriptError: when the script cannot be read
+    :raises SwitchError: when the switch cannot be turned on
+    """
+    if arguments[0] != "-m":
+        path = arguments[0]
+        try:
+            # A pipe can be opened once only.
+            if not os.path.exists(path) or os.path.isfile(path) or os.path.isdir(path):
+                open(path, "rb").close()
+        except OSError as error:
+            raise _unreadable(path, error) from None
+    switch.enable()
 
 
 def taken_from(parsed: argparse.Namespace) -> list[str]:
@@ -95,7 +122,7 @@ def execute(arguments: Any) -> None:
         with open(path, "rb") as file:
             source = file.read()
     except OSError as error:
-        raise ScriptError(f"cannot read the script {path}: {error.strerror}") from None
+        raise _unreadable(path, error) from None
     # Python puts the script's folder first, where `-m cudasim` or the program have put the current one.
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     main = types.ModuleType("__main__")
@@ -103,6 +130,10 @@ def execute(arguments: Any) -> None:
     vars(main)["__builtins__"] = __builtins__
     sys.modules["__main__"] = main
     exec(compile(source, path, "exec"), main.__dict__)  # noqa: S102 - that is what running a script is
+
+
+def _unreadable(path, error):
+    return ScriptError(f"cannot read the script {path}: {error.strerror}")
 
 
 def _status(code):

@@ -118,7 +118,7 @@ def test_launches_with_bad_arrays_are_selected_and_counted_as_others_are(run):
     done = check(run, bad)
     assert "2 launches of 1 kernel" in done.stderr and "in launch 2 of the program\n" in done.stderr
     done = check(run, bad, "--launch-count=1")
-    assert "2 launches of 1 kernel under 2 schedules: 0 findings" in done.stderr
+    assert "check: 1 of 2 launches of 1 kernel under 2 schedules: 0 findings" in done.stderr
 
 
 def test_reports_for_programs(run):
@@ -137,6 +137,7 @@ def test_reports_for_programs(run):
     data = json.loads((run.folder / "f.json").read_text())
     assert data["counts"] == {
         "launches": 2,
+        "selected": 2,
         "kernels": 2,
         "schedules": 2,
         "runs": 4,
@@ -188,6 +189,15 @@ def test_generated_suppressions_allow_what_was_found(run):
         (["--json=no/such/folder.json"], "cannot write no/such/folder.json"),
         (["--kernel-name=regex:("], "is no regular expression"),
         (["--check=rases"], "There is no check 'rases'. Did you mean 'races'?"),
+        (["--check=races,none"], "'none' is no part of a list"),
+        (["--check=none"], "--check none leaves nothing to check"),
+        (["--tool=memcheck", "--check=races"], "--tool and --check both say what is checked"),
+        (["--track-unused-memory", "--tool=memcheck"], "needs the check init, and --tool memcheck leaves it"),
+        (["--json=a", "--sarif=a"], "the file of --sarif a is that of --json; give it another name"),
+        (["--json=f", "--log-file=./f"], "the file of --log-file ./f is that of --json"),
+        (["--gen-suppressions=script.py"], "the file of --gen-suppressions script.py is the script itself"),
+        (["missing.py"], "cannot read the script missing.py: No such file or directory"),
+        (["."], "cannot read the script .: Is a directory"),
     ],
 )
 def test_bad_input_is_told_before_the_program_runs(run, arguments, text):
@@ -196,14 +206,57 @@ def test_bad_input_is_told_before_the_program_runs(run, arguments, text):
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_wrong_options_are_told_before_the_program_runs(run):
+    done = check(run, RACY, CUDASIM_CHECK="races,bogus")
+    assert done.returncode == 2 and done.stdout == "" and "There is no check 'bogus'" in done.stderr
+    done = check(run, RACY, "--error-exitcode=256")
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr.endswith("'256' is not valid; it takes a number from 0 to 255\n")
+    assert len(done.stderr.splitlines()) == 2
+
+
+def test_the_script_is_not_overwritten(run):
+    done = check(run, RACY, "--json=script.py")
+    assert done.returncode == 2 and "total" in (run.folder / "script.py").read_text()
+
+
+@pytest.mark.parametrize("option", ["--json", "--log-file", "--gen-suppressions"])
+def test_a_report_that_cannot_be_written_is_told(run, option):
+    done = check(run, RACY, f"{option}=/dev/full")
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert done.stderr.endswith("cudasim check: cannot write /dev/full: No space left on device\n")
+
+
+def test_a_program_may_remove_its_folder(run):
+    gone = "import os, tempfile\n    os.chdir(tempfile.mkdtemp())\n    os.rmdir(os.getcwd())\n"
+    done = check(run, RACY + "    " + gone, "--sarif=f.sarif")
+    assert done.returncode == 1 and "1 finding" in done.stderr, done.stderr
+    (result,) = json.loads((run.folder / "f.sarif").read_text())["runs"][0]["results"]
+    location = result["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert location["uri"] == "script.py"
+
+
+@pytest.mark.parametrize("arguments", [["--kernel-name=nosuch"], ["--launch-skip=100"], ["--launch-count=0"]])
+def test_a_selection_of_nothing_fails(run, arguments):
+    done = check(run, RACY, *arguments)
+    assert done.returncode == 1 and "check: 0 of 2 launches of 2 kernels" in done.stderr
+    assert "none of the program's 2 launches was selected" in done.stderr
+
+
+def test_schedules_that_are_not_run_are_not_counted(run):
+    done = check(run, RACY, "--repeats=0", "--kernel-name=double")
+    assert done.returncode == 0 and "under 1 schedule: 0 findings" in done.stderr
+
+
 @pytest.mark.parametrize("command", [["check"], ["replay", "run.cudasim"]], ids=["check", "replay"])
-@pytest.mark.parametrize("number", ["-1", "two", "1.5", ""])
+@pytest.mark.parametrize("number", ["-1", "two", "1.5", "", "100001", "99999999999999999999"])
 def test_numbers_that_are_none_are_told(run, command, number):
     done = run("-m", "cudasim", *command, f"--schedules={number}")
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr.splitlines()[-1] == (
-        f"cudasim {command[0]}: error: argument --schedules: {number!r} is not valid; it takes a number from 0 on"
+        f"cudasim {command[0]}: error: argument --schedules: {number!r} is not valid; it takes a number from 0 to 100000"
     )
+    assert len(done.stderr.splitlines()) <= (2 if command[0] == "check" else 30)
 
 
 def test_a_malformed_suppression_is_named_by_its_line(run):
@@ -230,8 +283,7 @@ def test_a_malformed_comment_is_named_by_its_line(run, comment):
 def test_kernels_and_launches_are_selected(run):
     assert check(run, RACY, "--kernel-name=double").returncode == 0
     assert check(run, RACY, "--kernel-name=tot").returncode == 1
-    assert check(run, RACY, "--launch-skip=1").returncode == 0
-    assert check(run, RACY, "--launch-count=0").returncode == 0
+    assert check(run, RACY, "--launch-count=1").returncode == 1
     assert check(run, RACY, "--tool=memcheck").returncode == 0
     assert check(run, RACY, "--tool=racecheck").returncode == 1
 

@@ -65,7 +65,7 @@ def test_schedules_that_crash_or_hang_end_alone(launch, monkeypatch):
     wanted = shares.Checked(-9.0, True, [])  # and ten seconds of grace
     repeated = under_schedules.RecordedLaunch(launch, wanted)
     crashed = repeated.under(schedules.named("reverse"))
-    assert crashed == shares.Done("reverse", None, "ended with status -9")
+    assert crashed == shares.Done("reverse", None, "was ended by SIGKILL")
     began = time.monotonic()
     hung = repeated.under(schedules.named("lockstep"))
     assert hung == shares.Done("lockstep", None, "did not end")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import os
 import sys
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -119,5 +120,7 @@ def _called_by_program():
     return frame is not None and not is_package_code(frame.f_code)
 
 
+# What was taken before a fork is to be given back by the parent.
+os.register_at_fork(after_in_child=lambda: _live.clear())
 _cuda_errors.on_failure = failed
 collecting.at_the_end(taken_so_far, report)

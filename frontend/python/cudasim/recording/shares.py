@@ -62,7 +62,7 @@ class Done(NamedTuple):
 
     schedule: str
     result: Any  #: a CheckedLaunch or ReplayedLaunch; None: it did not come to its end
-    how: str = ""  #: why it did not: "did not end", "ended with status -11"
+    how: str = ""  #: why it did not: "did not end", "was ended by SIGSEGV"
 
 
 class ShareError(Exception):

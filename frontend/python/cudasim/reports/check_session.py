@@ -2,17 +2,23 @@
 is found, and lets the program go on.
 
 The launch runs in the program itself, in the order of threads that the program's options say. An Executor
-(repetitions.py) repeats it: in forked children, or on a cluster.
+(repetitions.py) repeats it: in forked children, or on a cluster. What comes of it are entries of a Record
+(check_record.py), which a Journal also brings to the process that reports them.
 """
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+import threading
+import time
+from typing import TYPE_CHECKING, Any
 
 from cudasim import options
 from cudasim.findings import from_native
-from cudasim.reports.host_findings import host_finding, users_place
+from cudasim.reports import check_record, child_processes
+from cudasim.reports.check_record import Found, Outcome, Record
+from cudasim.reports.host_findings import users_place
 from cudasim.reports.repetitions import Comparison, InChildren, Launch
 from cudasim.reports.schedules import fingerprint
 
@@ -21,7 +27,7 @@ if TYPE_CHECKING:
 
     from cudasim import errors
     from cudasim.findings import Finding
-    from cudasim.reports.launch_results import Difference
+    from cudasim.reports.check_journal import Journal
     from cudasim.reports.repetitions import Executor, Repetition
     from cudasim.reports.schedules import Schedule, Token
 
@@ -33,25 +39,6 @@ ORDER_IS_EXPLAINED = frozenset(("data-race", "race-checks-ended"))
 
 #: The session of this process, if there is one.
 session: CheckSession | None = None
-
-
-class Found(NamedTuple):
-    """A finding, where it was found first, and its report for people."""
-
-    finding: Finding
-    text: str
-    schedules: tuple[str, ...]  #: of that launch, under which it was found: "forward", "reverse", "random-3"
-    launch: int  #: the number of the launch in the program, from 1; 0: it is of no launch
-
-
-class Outcome(NamedTuple):
-    """Whether a launch leaves the same in memory under each schedule."""
-
-    kernel: str
-    place: Any  #: SourceLocation of the launch in the program
-    compared: tuple[str, ...]  #: schedules
-    differences: tuple[tuple[str, Difference], ...]  #: (schedule, the first element)
-    races_checked: bool  #: whether the launch was checked for races
 
 
 def refuse(name: str, error: errors.KernelMemoryError) -> None:
@@ -90,6 +77,7 @@ class CheckSession:
     :param seconds: that a repeated launch may take
     :param selects: (name of the kernel, number of its launch from 1) → whether its findings count
     :param executor: repeats launches; by default in forked children
+    :param journal: takes the entries of this process and of those that it forks, which have no session without it
     """
 
     def __init__(
@@ -101,24 +89,50 @@ class CheckSession:
         own: str = "forward",
         only: Token | None = None,
         executor: Executor | None = None,
+        journal: Journal | None = None,
     ) -> None:
         self.executor: Executor = executor if executor is not None else InChildren()
         self.own, self.only = own, only
-        self.wrong_token: str | None = None  #: why `only` names no launch of this program
         self.schedules, self.most_repeats, self.seconds, self.selects = (
             schedules,
             most_repeats,
             seconds,
             selects,
         )
-        self.launches = self.runs = 0
-        self.kernels: dict[str, int] = {}  #: name → launches
-        self.found: dict[tuple[Any, ...], Found] = {}
-        self.outcomes: dict[int, Outcome] = {}  #: by launch
-        self.identities: dict[int, str] = {}  #: launch → kernel, grid, block
+        self.record = Record(own)
+        self._journal = journal
+        self._process = check_record.THE_PROGRAM
+        self._launches = 0  # of this process and of those that it was forked from, up to then
+        self._numbers: dict[str, int] = {}  # name of a kernel → launches, counted in the same way
         self._repeats: dict[Any, int] = {}
-        self._explained: set[int] = set()  #: launches with a finding of ORDER_IS_EXPLAINED
-        self._selected = True
+        self._begin_process()
+
+    def _begin_process(self):
+        # A launch and its repetitions are one step. Otherwise other threads would change memory in between.
+        self._lock = threading.RLock()
+        self._thread = _OfThread()
+
+    @property
+    def found(self) -> dict[tuple[Any, ...], Found]:
+        """What was found in this process."""
+        return self.record.found
+
+    @property
+    def is_forked(self) -> bool:
+        """Whether this is a process that the program has forked."""
+        return self._process != check_record.THE_PROGRAM
+
+    def after_fork(self) -> bool:
+        """This is a forked child. Returns whether it has the session, too."""
+        self._begin_process()
+        if child_processes.is_repetition():
+            self._journal = None  # what is found comes back in another way
+            return True
+        if self._journal is None:
+            return False
+        self._process = f"{os.getpid()} {time.monotonic_ns()}"
+        self.executor = InChildren()  # connections to a cluster are the parent's
+        return True
 
     def run(self, plan: Any, name: str, launch: Callable[[], Any], parameters: bytes | None = None) -> Any:
         """A launch of the program, repeated under the schedules.
@@ -127,29 +141,34 @@ class CheckSession:
         :param launch: runs it; returns a report, or a tuple that begins with one
         :param parameters: of compiled kernels
         """
-        self._count(name)
-        self.identities[self.launches] = identity = f"{name} {plan.identity()}"
+        with self._lock:
+            identity = f"{name} {plan.identity()}"
+            number = self._begin(name, identity)
+            try:
+                return self._run(Launch(plan, name, parameters, (), self.seconds, launch), identity)
+            finally:
+                self._add_entry(check_record.Ends(number))
+
+    def _run(self, launch, identity):
+        thread = self._thread
         schedules = self.schedules
         if self.only is not None:
             schedules = self._only_if_meant(self.only, identity)
         repeats = self._repeats.get(identity, 0)
-        if not self._selected or (repeats >= self.most_repeats and self.only is None):
+        if not thread.selected or (repeats >= self.most_repeats and self.only is None):
             schedules = []
         else:
             self._repeats[identity] = repeats + 1
-        self.runs += 1
+        self._add_entry(check_record.Ran())
         if not schedules:
-            value, comparison = launch(), Comparison()
+            value, comparison = launch.run(), Comparison()
         else:
-            value, comparison = self.executor.run(
-                Launch(plan, name, parameters, schedules, self.seconds, launch), self._take_repetition
-            )
+            value, comparison = self.executor.run(launch._replace(schedules=schedules), self._take_repetition)
         if self.only is not None:
-            self._selected = False
+            thread.selected = False
         if comparison.compared:
-            self.outcomes[self.launches] = Outcome(
-                name, users_place()[0], *comparison, "races" in options.get("check")
-            )
+            outcome = Outcome(launch.name, users_place()[0], *comparison, "races" in options.get("check"))
+            self._add_entry(check_record.Compared(thread.number, outcome))
         return value
 
     def refuse(self, name: str, findings: Sequence[Finding]) -> None:
@@ -157,22 +176,29 @@ class CheckSession:
 
         :param name: of the kernel
         """
-        self._count(name)
-        if self.only is None:
-            texts = [
-                f"{each.severity}: {each.kind}: {each.message}\n  at {each.place}\n" for each in findings
-            ]
-            self._add([(each._replace(kernel=name), text) for each, text in zip(findings, texts)], None)
+        with self._lock:
+            self._begin(name, None)
+            if self.only is None:
+                texts = [
+                    f"{each.severity}: {each.kind}: {each.message}\n  at {each.place}\n" for each in findings
+                ]
+                self._add([(each._replace(kernel=name), text) for each, text in zip(findings, texts)], None)
 
-    def _count(self, name):
-        self.launches += 1
-        self.kernels[name] = number = self.kernels.get(name, 0) + 1
-        self._selected = self.selects(name, number)
+    def _begin(self, name, identity):
+        self._launches += 1
+        self._numbers[name] = self._numbers.get(name, 0) + 1
+        thread = self._thread
+        thread.number = self._launches
+        thread.selected = self.selects(name, self._numbers[name])
+        meant = thread.selected and (self.only is None or self.only.launch == thread.number)
+        self._add_entry(check_record.Begins(thread.number, name, identity, meant))
+        return thread.number
 
     def _take_repetition(self, repetition: Repetition) -> bool:
         """Whether the launch has come to its end there, so that what it left in memory counts."""
-        self.runs += 1
+        self._add_entry(check_record.Ran())
         if repetition.found is None:
+            self._add_entry(check_record.Lost())
             print(
                 f"cudasim check: a repeated launch ({repetition.schedule}) {repetition.how}; "
                 "the program goes on",
@@ -184,58 +210,95 @@ class CheckSession:
         return all(each.severity != "error" or each.kind in AFTER_THE_LAUNCH for each, _ in found)
 
     def _only_if_meant(self, only, identity):
-        if only.launch != self.launches:
+        number = self._thread.number
+        if only.launch != number:
             return []
+        why_not = None
         if fingerprint(identity) != only.fingerprint:
-            self.wrong_token = (
-                f"launch {self.launches} of this program is another one, of {identity.split()[0]}"
-            )
-            return []
-        return [only.schedule]
+            why_not = f"launch {number} of this program is another one, of {identity.split()[0]}"
+        self._add_entry(check_record.Meant(why_not))
+        return [only.schedule] if why_not is None else []
 
     def finish(self) -> None:
-        """The program is over: results that depend on the order, where no race says why, become findings.
+        """The program is over: see Record.finish()."""
+        self.record.finish()
 
-        Launches that were not checked for races have none to say why.
-        """
-        for launch, outcome in self.outcomes.items():
-            if not outcome.differences or not outcome.races_checked or launch in self._explained:
-                continue
-            schedule, (element, value, own) = outcome.differences[0]
-            message = (
-                f"results of {outcome.kernel} depend on the order of threads, and no race says why: {element} is {own} "
-                f"under {self.own}, {value} under {schedule}"
-            )
-            finding = host_finding(
-                "order-dependent-results", message, outcome.place, severity="note", kernel=outcome.kernel
-            )
-            text = f"note: {finding.kind}: {message}\n  launched at {outcome.place}\n"
-            self.found.setdefault(
-                (finding.kind, outcome.kernel),
-                Found(finding, text, tuple(name for name, _ in outcome.differences), launch),
-            )
+    def lose(self, count: int) -> None:
+        """So many repetitions were not run, which was told where it happened."""
+        for _ in range(count):
+            self._add_entry(check_record.Lost())
+
+    def end_program(self) -> None:
+        """The program has ended as Python programs end."""
+        self._add_entry(check_record.Ended())
 
     def take(self, findings: list[Finding], report: Any) -> None:
         """What a launch in the program itself has found."""
         texts = [report.text_of(index) for index in range(len(findings))] if report is not None else []
-        self._add(list(zip(findings, texts)), self.own)
+        with self._lock:
+            self._add(list(zip(findings, texts)), self.own)
 
     def take_host(self, finding: Finding, text: str) -> None:
         """What the program itself has done outside of launches, and the report for people."""
-        self.found.setdefault(key_of(finding), Found(finding, text, (), 0))
+        with self._lock:
+            self._add_found(key_of(finding), Found(finding, text, (), 0))
 
     def _add(self, findings: list[tuple[Finding, str]], schedule: str | None) -> None:
         """:param schedule: None: the launch has not run"""
-        if not self._selected:
+        thread = self._thread
+        if not thread.selected:
             return
         for finding, text in (_named(*each) for each in findings):
             if finding.kind in ORDER_IS_EXPLAINED:
-                self._explained.add(self.launches)
+                self._add_entry(check_record.Explains(thread.number))
             known = self.found.get(key_of(finding))
             if known is None:
-                known = Found(finding, text, (schedule,) if schedule else (), self.launches)
-            elif schedule and known.launch == self.launches and schedule not in known.schedules:
+                known = Found(finding, text, (schedule,) if schedule else (), thread.number)
+            elif schedule and known.launch == thread.number and schedule not in known.schedules:
                 # What the program itself did is the report.
                 shown = (finding, text) if schedule == self.own else (known.finding, known.text)
                 known = Found(*shown, (*known.schedules, schedule), known.launch)
-            self.found[key_of(finding)] = known
+            self._add_found(key_of(finding), known)
+
+    def _add_found(self, key, found):
+        known = self.found.get(key)
+        if known is None or (found.launch and found != known._replace(process=found.process)):
+            self._add_entry(check_record.Finds(key, found))
+
+    def _add_entry(self, entry):
+        self.record.add(self._process, entry)
+        if self._journal is None:
+            return
+        if isinstance(entry, check_record.Finds):
+            # Values of variables may be anything. The reports have no use for them.
+            plain = entry.found._replace(finding=entry.found.finding._replace(variables=()))
+            entry = entry._replace(found=plain)
+        try:
+            self._journal.append((self._process, entry))
+        except OSError as error:
+            self._end_early(error)
+
+    def _end_early(self, error):
+        global session
+        self._journal = session = None
+        print(
+            f"cudasim check: what is found cannot be kept any more ({error.strerror}); from here on kernels raise "
+            "their errors, and nothing else is checked",
+            file=sys.stderr,
+        )
+
+
+class _OfThread(threading.local):
+    """The launch that a host thread runs, or has run last."""
+
+    number = 0
+    selected = True
+
+
+def _after_fork():
+    global session
+    if session is not None and not session.after_fork():
+        session = None  # what is found is raised there, because nobody would report it
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -7,8 +7,10 @@ workers of a Dask cluster. Both give CheckSession what each repetition has found
 from __future__ import annotations
 
 import pickle
+import time
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from cudasim import errors
 from cudasim.reports.child_processes import in_child
 from cudasim.reports.launch_results import Results, describe
 
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
 
     from cudasim.reports.launch_results import Difference
     from cudasim.reports.schedules import Schedule
+
+
+#: How long to wait, in seconds, where another thread used the device at the moment of a fork.
+_WAITS = (0.001, 0.01, 0.05, 0.2, 0.5)
 
 
 class Launch(NamedTuple):
@@ -37,7 +43,7 @@ class Repetition(NamedTuple):
     found: (
         list[tuple[Any, str]] | None
     )  #: (native finding, its report) of each; None: it did not come to its end
-    how: str = ""  #: why it did not: "did not end", "ended with status -11"
+    how: str = ""  #: why it did not: "did not end", "was ended by SIGSEGV"
 
 
 class Comparison(NamedTuple):
@@ -53,8 +59,9 @@ class Executor(Protocol):
     def run(self, launch: Launch, take: Callable[[Repetition], bool]) -> tuple[Any, Comparison]:
         """Returns what the launch itself returned, and the comparison of results.
 
-        :param take: is given each repetition, in the order of the schedules, before run() returns; says whether
-            the launch has computed there what it computes, so that its results count
+        :param take: is given each repetition before run() returns, in the order of the schedules, those last that
+            did not come to their end; says whether the launch has computed there what it computes, so that its
+            results count
         """
 
 
@@ -64,13 +71,20 @@ class InChildren:
     def run(self, launch: Launch, take: Callable[[Repetition], bool]) -> tuple[Any, Comparison]:
         """See Executor."""
         kept: list[tuple[str, Results]] = []
+        lost = []
         try:
             for schedule in launch.schedules:
                 results = Results(launch.plan, len(launch.schedules))
                 kept.append((schedule.name, results))
-                if not take(_repeated(launch, schedule, results)) or not results.is_comparable:
+                repetition = _repeated(launch, schedule, results)
+                if repetition.found is None:
+                    lost.append(repetition)
+                if repetition.found is None or not take(repetition) or not results.is_comparable:
                     kept.pop()[1].close()
+            # Where it raises an exception the repetitions have, too, and there is nothing to say of them.
             value = launch.run()
+            for repetition in lost:
+                take(repetition)
             differences = []
             for name, results in kept:
                 differing = results.difference()
@@ -98,5 +112,10 @@ def _repeated(launch, schedule, results):
         return pickle.dumps(found)
 
     answer = in_child(work, launch.seconds)
+    for seconds in _WAITS:
+        if errors.FORKED_IN_USE not in answer.how:
+            break
+        time.sleep(seconds)  # the other thread goes on
+        answer = in_child(work, launch.seconds)
     found = pickle.loads(answer.data) if answer.data is not None else None  # noqa: S301 - by our own child
     return Repetition(schedule.name, found, answer.how)

@@ -23,8 +23,17 @@ class Schedule(NamedTuple):
     options: dict[str, Any]
 
 
+#: The names of more schedules are not made.
+MOST = 100_000
+_HIGHEST_SEED = 2**64 - 1
+
+
 class TokenError(ValueError):
     """Not a token, or one of another program."""
+
+
+class CountError(ValueError):
+    """More schedules than there may be."""
 
 
 class Token(NamedTuple):
@@ -41,7 +50,9 @@ def named(name: str) -> Schedule:
     :raises TokenError: when there is none
     """
     policy, dash, seed = name.partition("-")
-    if (policy in _SEEDED and seed.isdecimal()) if dash else policy in _UNSEEDED:
+    if (policy in _SEEDED and _is_number(seed)) if dash else policy in _UNSEEDED:
+        if dash and (len(seed) > 20 or int(seed) > _HIGHEST_SEED):
+            raise TokenError(f"the seed of {name!r} is too large; the largest is {_HIGHEST_SEED}")
         chosen: dict[str, Any] = {"policy": policy, "workers": 1}
         if dash:
             chosen["seed"] = int(seed)
@@ -59,7 +70,10 @@ def first(count: int, own: str = "forward") -> list[Schedule]:
     """So many schedules: the reverse of the program's own, lockstep, then the other policies in turn with the seeds 1, 2, ...
 
     :param own: the policy that the program has
+    :raises CountError: for more than MOST
     """
+    if count > MOST:
+        raise CountError(f"{count} schedules are too many; there may be {MOST}")
     names = [name for name in ("reverse", "forward") if name != own][:1] + ["lockstep"]
     seed = 1
     while len(names) < count:
@@ -86,8 +100,19 @@ def parsed(text: str) -> Token:
     :raises TokenError: when it is none
     """
     parts = text.split(":")
-    if len(parts) != 3 or not parts[0].isdecimal() or int(parts[0]) == 0 or len(parts[2]) != 8:
+    number = parts[0]
+    if (
+        len(parts) != 3
+        or not _is_number(number)
+        or len(number) > 18
+        or int(number) == 0
+        or len(parts[2]) != 8
+    ):
         raise TokenError(
             f"{text!r} is no schedule's token; the report of a finding has one, like 2:pct-3:5f8e21aa"
         )
-    return Token(int(parts[0]), named(parts[1]), parts[2])
+    return Token(int(number), named(parts[1]), parts[2])
+
+
+def _is_number(text):
+    return text.isascii() and text.isdecimal()
