@@ -4,6 +4,7 @@ import json
 import re
 from xml.etree import ElementTree
 
+import cudasim
 import pytest
 
 RACY = """
@@ -390,3 +391,46 @@ def test_printing_comes_from_the_program_only(run):
     )
     assert (done.returncode, done.stdout) == (0, "from the kernel\n")
     assert "under 4 schedules" in done.stderr
+
+
+def test_memory_that_is_touched_too_early_is_a_finding(run):
+    code = """
+        import numpy as np
+        from numba import cuda
+
+        @cuda.jit
+        def add(x):
+            x[cuda.grid(1)] += 1
+
+        stream, mapped = cuda.stream(), cuda.mapped_array(64, np.float32)
+        mapped[:] = 1
+        add[1, 64, stream](mapped)
+        mapped[0]
+        stream.synchronize()
+        """
+    done = check(run, code, "--deferred=1")
+    assert done.returncode == 1, done.stderr
+    assert (
+        "warning: not-guaranteed-complete: mapped memory is read or written before kernel add" in done.stderr
+    )
+    assert "  at script.py:12\n" in done.stderr and "1 finding (0 errors, 1 warning" in done.stderr
+
+
+@pytest.mark.parametrize("checks", [b"races", ["races", 3], 5, "none,races"])
+def test_checks_that_are_no_names_are_refused(checks):
+    with pytest.raises(cudasim.options.OptionError, match="check takes none, default"), cudasim.check(checks):
+        pass
+
+
+def test_an_object_of_check_is_for_one_block_or_for_a_function():
+    once = cudasim.check("races")
+    with once as found:
+        assert found == []
+    with pytest.raises(RuntimeError, match=r"call cudasim\.check\(\) again for another one"), once:
+        pass
+
+    @cudasim.check("init")
+    def checks():
+        return cudasim.options.get("check")
+
+    assert [checks(), checks()] == ["init,sync"] * 2

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from cudasim import options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from cudasim.findings import Finding
 
@@ -23,8 +23,7 @@ _around: list[Callable[[], contextlib.AbstractContextManager[None]]] = []
 _at_the_end: list[tuple[Callable[[], Any], Callable[[Any], None]]] = []
 
 
-@contextlib.contextmanager
-def check(checks: str | Iterable[str] = "all") -> Iterator[list[Finding]]:
+def check(checks: str | Iterable[str] = "all") -> Check:
     """Checks the launches of a `with` block, and gives what they find as a list instead of raising and warning.
 
     The list grows with each launch of this host thread; a block within another one has its own. Host arrays get what the kernel
@@ -33,6 +32,35 @@ def check(checks: str | Iterable[str] = "all") -> Iterator[list[Finding]]:
     :param checks: as the option check takes them: "races", "memory,races", ["memory", "races"], "all"
     :raises OptionError: for an unknown check
     """
+    return Check(checks)
+
+
+class Check(contextlib.ContextDecorator):
+    """What check() returns, for one `with` block, or as a decorator for every call of a function."""
+
+    def __init__(self, checks: str | Iterable[str]) -> None:
+        self._checks = checks
+        self._block: contextlib.AbstractContextManager[list[Finding]] | None = None
+
+    def __enter__(self) -> list[Finding]:
+        if self._block is not None:
+            raise RuntimeError(
+                "this object of cudasim.check() has had its `with` block; call cudasim.check() again for another one"
+            )
+        self._block = _block(self._checks)
+        return self._block.__enter__()
+
+    def __exit__(self, *raised: Any) -> bool | None:
+        assert self._block is not None
+        return self._block.__exit__(*raised)
+
+    def _recreate_cm(self) -> Check:
+        """What a decorated function uses for one call."""
+        return Check(self._checks)
+
+
+@contextlib.contextmanager
+def _block(checks):
     found: list[Finding] = []
     lists = _thread.__dict__.setdefault("lists", [])
     with options.override(check=checks):

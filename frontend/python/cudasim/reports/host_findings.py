@@ -66,6 +66,13 @@ def argument_error(kind: str, message: str, code: int) -> errors.KernelMemoryErr
     return error
 
 
+def are_gathered() -> bool:
+    """Whether findings go into a list or a report, and none is a warning of Python's."""
+    from cudasim.reports import check_session  # as in report()
+
+    return collecting.collects() or check_session.session is not None
+
+
 def fail(found: list[tuple[Finding, str]]) -> None:
     """Tells errors of the host to whoever collects findings; else the first is raised.
 

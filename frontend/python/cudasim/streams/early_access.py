@@ -169,12 +169,15 @@ class Watch:
     def _warn(self):
         what = "is written" if self._writes else "is read or written"
         message = (
-            f"{_KIND}: {self._kind} memory {what} before {self._work}, enqueued at {self._work_place}, is guaranteed "
+            f"{self._kind} memory {what} before {self._work}, enqueued at {self._work_place}, is guaranteed "
             f"to be complete{_ADVICE}"
         )
         nowhere: tuple[str, int, dict[str, Any]] = ("<another thread>", 0, {})
         file, line, scope = self._place or nowhere
-        warn_at(_KIND, message, file, line, scope)
+        if host_findings.are_gathered():
+            host_findings.report(_KIND, message, SourceLocation(file, "", line, 0), scope)
+        else:
+            warn_at(_KIND, f"{_KIND}: {message}", file, line, scope)
 
     def _end(self):
         if self._number >= 0:
