@@ -118,6 +118,12 @@ def _switch_on(arguments):
         except options.OptionError as error:
             raise pytest.UsageError(str(error)) from None
         os.environ[option.variable] = text
+    if switch.is_on():
+        try:
+            for name in options.BY_NAME:
+                options.get(name)  # a wrong value in the environment is told once, not by each test
+        except options.OptionError as error:
+            raise pytest.UsageError(str(error)) from None
 
 
 _wrong_marker: pytest.StashKey[Any] = pytest.StashKey()  # why a test's markers are not valid
@@ -140,10 +146,15 @@ def _marked_options(item):
 def _schedules_of(values):
     """Takes what the marker says of schedules from its options. :raises OptionError: for what is no count"""
     from cudasim import options  # every run of pytest loads this module
+    from cudasim.reports import schedules
 
     count = values.pop("schedules", 0)
     if not isinstance(count, int) or isinstance(count, bool) or count < 0:
         raise options.OptionError(f"@pytest.mark.cudasim: schedules is a number from 0 on, not {count!r}")
+    if count > schedules.MOST:
+        raise options.OptionError(
+            f"@pytest.mark.cudasim: schedules is a number up to {schedules.MOST}, not {count}"
+        )
     return count
 
 

@@ -340,11 +340,16 @@ def test_a_test_has_schedules(run):
         def test_wrong():
             pass
 
+        @pytest.mark.cudasim(schedules=10**12)
+        def test_too_many():
+            pass
+
         def test_without():
             second_needs_first[2, 1](np.zeros(4, np.int32))
         """,
         "test_it.py",
     )
     done = run("-m", "pytest", "--cudasim", "-q", "-p", "no:cacheprovider", "test_it.py")
-    assert "1 failed, 3 passed, 1 error" in done.stdout, done.stdout
+    assert "1 failed, 3 passed, 2 errors" in done.stdout, done.stdout
+    assert "schedules is a number up to 100000, not 1000000000000" in done.stdout
     assert "under reverse" in done.stdout and "schedules is a number from 0 on, not -1" in done.stdout
