@@ -55,7 +55,7 @@ def add_to(commands: Any) -> None:
         usage="cudasim check [options] script.py [arguments]; for the options see cudasim check --help",
         help="run a script with every check, under several schedules",
         description="Runs a script (or -m module) with every check, repeats each launch in another order of threads, and reports what was found. "
-        "The exit status is 1 when there are errors or warnings, or no launch at all; else the script's.",
+        "The exit status is 1 when there are errors or warnings, or no launch is selected; else the script's.",
     )
     parser.add_argument(
         "--tool", choices=sorted(TOOLS), help="one of compute-sanitizer's tools; by default every check"
