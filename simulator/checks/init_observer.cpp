@@ -228,7 +228,7 @@ void InitObserver::launch_begins(const execution::LaunchBegin&) {
     look();
     host_memory_.clear();
     if (places_used_ != 0) std::ranges::fill(places_, Place{});
-    places_used_ = places_lost_ = 0;
+    places_used_ = 0;
 }
 
 void InitObserver::block_begins(execution::ObservedBlock& block) {
@@ -243,9 +243,7 @@ void InitObserver::used(std::uint64_t block, std::uint32_t thread, std::uint64_t
     std::size_t at = site * std::size_t{0x9E3779B1} % most_places;
     while (places_[at].used && places_[at].site != site) at = (at + 1) % most_places;
     Place& place = places_[at];
-    if (!place.used && places_used_ == most_places / 2) {
-        ++places_lost_;
-    } else {
+    if (place.used || places_used_ < most_places / 2) {
         if (!place.used) ++places_used_;
         if (!place.used || std::tie(block, thread) < std::tie(place.block, place.thread)) {
             const std::uint64_t count = place.count;

@@ -126,7 +126,7 @@ class InitObserver final : public execution::LaunchObserver,
     State state_;
     std::atomic_flag places_lock_ = ATOMIC_FLAG_INIT;
     std::vector<Place> places_;  ///< a hash table: by site
-    std::uint64_t places_used_ = 0, places_lost_ = 0;
+    std::uint64_t places_used_ = 0;
 };
 
 }  // namespace cudasim::checks

@@ -84,6 +84,7 @@ class BlockRun {
         return {context_.captured, jit::captured_slots};
     }
     [[nodiscard]] const std::vector<Runner*>& spinning() const { return spinning_; }
+    [[nodiscard]] const Interleaving& interleaving() const { return interleaving_; }
     [[nodiscard]] const std::vector<Runner*>& waiting() const { return waiting_; }
     [[nodiscard]] const CoroutineThreads& coroutines() const { return coroutines_; }
     [[nodiscard]] const WarpOperations& warps() const { return warps_; }

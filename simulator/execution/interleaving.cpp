@@ -97,6 +97,11 @@ bool Interleaving::gives_turn(std::uint32_t thread, std::uint32_t site) {
     return true;
 }
 
+/// choose_lanes() lets all lanes of a warp go on after most_left_out rounds without some of them.
+std::uint32_t Interleaving::period() const {
+    return active_ && policy_ == Policy::lockstep ? most_left_out + 1 : 1;
+}
+
 void Interleaving::choose(std::vector<Runner*>& ready, std::vector<Runner*>& later, bool others_can,
                           std::uint32_t idle_rounds) {
     if (policy_ == Policy::lockstep) return choose_lanes(ready, later);

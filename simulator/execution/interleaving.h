@@ -48,6 +48,19 @@ class Interleaving {
     /// Whether a thread has given up its turn at an access since the last call: it did not spin.
     [[nodiscard]] bool has_moved() { return std::exchange(moved_, false); }
 
+    // For proofs of livelocks: threads that it does not let go on are not spinning.
+    /// After how many rounds in which nothing changes choose() may choose as it did.
+    [[nodiscard]] std::uint32_t period() const;
+    /// Calls add(address, bytes) for all that its choices depend on.
+    template <typename Add>
+    void visit_state(Add&& add) const {
+        add(threads_.data(), threads_.size() * sizeof(ThreadState));
+        add(change_at_.data(), change_at_.size() * sizeof(std::uint64_t));
+        add(left_out_.data(), left_out_.size() * sizeof(std::uint32_t));
+        add(&random_, sizeof random_);
+        add(&accesses_, sizeof accesses_);
+    }
+
   private:
     struct ThreadState {
         std::uint32_t accesses = 0;  ///< since the last barrier

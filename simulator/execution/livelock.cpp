@@ -1,8 +1,9 @@
 // Livelock (E5): every thread that is left spins, and one round later the whole machine is in the same state.
 //
 // The state is what the threads' future depends on: their saved stacks and registers, shared memory, device
-// memory. If a round of turns brings it back unchanged, the next round will too, for ever; so this can be
-// said without a time limit and is never wrong. (A spin that counts its own iterations changes its state and
+// memory, and who is to go on next where threads take turns (interleaving.h). If a round of turns in which
+// each thread goes on brings it back unchanged, the next round will too, for ever; so this can be said without
+// a time limit and is never wrong. (A spin that counts its own iterations changes its state and
 // is left to the time limit.) Other workers hand their spinning blocks to worker 0 first, so that it sees all
 // of it.
 #include <llvm/Support/xxhash.h>
@@ -59,6 +60,8 @@ std::uint64_t Worker::state_hash(const Launch& launch) const {
         const auto& lanes = coroutines.lane_operations();
         hash.add(lanes.data(), lanes.size() * sizeof lanes[0]);
         if (launch.shared_bytes != 0) hash.add(block->shared(), launch.shared_bytes);
+        block->interleaving().visit_state(
+            [&hash](const void* first, std::size_t bytes) { hash.add(first, bytes); });
     }
     std::lock_guard lock(*launch.arena_mutex);
     launch.arena->for_each_live([&](const memory::Allocation& allocation) {
@@ -75,6 +78,7 @@ void Worker::detect_livelock(Launch& launch) {
         next_look_ = now + patience;
     }
     if (now < next_look_) return;
+    if (livelock_hash_ != 0 && --rounds_to_second_look_ != 0) return;
     if (index_ != 0) {
         hand_over(launch, resident_);
         hand_over(launch, at_grid_);
@@ -88,10 +92,11 @@ void Worker::detect_livelock(Launch& launch) {
         report_livelock(launch);
         return;
     }
-    // Looking costs time when there is much memory: the second look of a pair follows at once, the next pair
-    // only after ten times as long.
+    // Looking costs time when there is much memory: the second look of a pair follows as soon as every thread
+    // has had its turn, the next pair only after ten times as long.
     const bool second_look = livelock_hash_ != 0;
     livelock_hash_ = second_look ? 0 : hash;
+    rounds_to_second_look_ = resident_.empty() ? 1 : resident_.front()->interleaving().period();
     if (second_look) next_look_ = now + patience + 10 * (Clock::now() - now);
 }
 

@@ -131,7 +131,8 @@ class Worker {
     Clock::time_point last_poll_, last_look_;
     unsigned blocks_per_look_ = 1, blocks_since_look_ = 0;
     // Livelock detection: see livelock.cpp.
-    std::uint64_t livelock_hash_ = 0;
+    std::uint64_t livelock_hash_ = 0;          ///< of the first look of a pair; 0: there was none
+    std::uint32_t rounds_to_second_look_ = 0;  ///< behind the first one
     Clock::time_point next_look_;
     bool spinning_ = false;
 };

@@ -232,8 +232,8 @@ def _report(parsed, record, ended, allowed, only, files, folder):
         schedule_count += 1
     elif parsed.repeats:
         schedule_count += parsed.schedules
+    problems = _impossible_checks(found)
     counts = _counts(record, found, schedule_count)
-    problems: list[str] = []
     with _told(problems, parsed.log_file):
         _print(found, record, parsed.print_limit, out)
         for suppression in allowed:
@@ -261,6 +261,14 @@ def _report(parsed, record, ended, allowed, only, files, folder):
         print("cudasim check: not every schedule was run, see above", file=sys.stderr)
         return status or 1
     return status
+
+
+def _impossible_checks(found):
+    """What could not be checked although it was asked for: one sentence each. Takes these out of the findings."""
+    off = [each for each in found if each.finding.kind == "init-checks-off"]
+    found[:] = [each for each in found if each not in off]
+    hint = "raise the limit, or leave init out: --check memory,races,sync,leaks"
+    return [f"{each.finding.message}; {hint}" for each in off[:1]]
 
 
 def _why_nothing(counts, only):

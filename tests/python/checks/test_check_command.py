@@ -446,3 +446,24 @@ def test_a_wrong_option_in_the_environment_ends_pytest_once(run):
     assert line.startswith(
         "ERROR: environment variable CUDASIM_CHECK: 'bogus' is not valid. There is no check"
     )
+
+
+@pytest.mark.parametrize(("checks", "status"), [("all", 2), ("memory,races,sync,leaks", 1)])
+def test_a_check_that_has_no_address_space_is_told(run, checks, status):
+    run.write(RACY)
+    done = run(
+        "-c",
+        "import os, resource, sys; resource.setrlimit(resource.RLIMIT_AS, (64 << 30,) * 2); "
+        f"os.execv(sys.executable, [sys.executable, '-m', 'cudasim', 'check', '--check', '{checks}', 'script.py'])",
+        OPENBLAS_NUM_THREADS="1",
+    )
+    assert done.returncode == status, done.stderr
+    assert "data-race" in done.stderr
+    told = [line for line in done.stderr.splitlines() if "ulimit" in line]
+    if status == 1:
+        assert not told
+    else:
+        (line,) = told
+        assert (
+            line.startswith("cudasim check: uninitialised values were not looked for") and "--check" in line
+        )

@@ -2,6 +2,10 @@
 
 import json
 import re
+import signal
+import subprocess
+import sys
+import time
 
 import cudasim
 import numpy as np
@@ -353,3 +357,38 @@ def test_a_test_has_schedules(run):
     assert "1 failed, 3 passed, 2 errors" in done.stdout, done.stdout
     assert "schedules is a number up to 100000, not 1000000000000" in done.stdout
     assert "under reverse" in done.stdout and "schedules is a number from 0 on, not -1" in done.stdout
+
+
+def test_a_stopped_process_is_no_livelock(run):
+    """Threads that wait for their turn in lockstep do not spin, however long the others do."""
+    script = run.write(
+        """
+        import numpy as np
+        from cudasim import cuda, options
+
+        @cuda.jit
+        def takes_a_lock(lock, x):
+            for _ in range(3):
+                while cuda.atomic.cas(lock, 0, 0, 1) != 0:
+                    pass
+                cuda.threadfence()
+                x[0] += 1
+                cuda.threadfence()
+                cuda.atomic.exch(lock, 0, 0)
+
+        options.set(policy="lockstep")
+        for _ in range(6):
+            x = np.zeros(1, np.int32)
+            takes_a_lock[2, 32](np.zeros(1, np.int32), x)
+            print(x[0], flush=True)
+        """
+    )
+    process = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True)
+    lines = [process.stdout.readline()]
+    for _ in range(30):
+        time.sleep(0.02)
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(0.12)
+        process.send_signal(signal.SIGCONT)
+    lines += process.stdout.readlines()
+    assert process.wait() == 0 and lines == ["192\n"] * 6
