@@ -32,6 +32,7 @@
 
 #include "gpu_backend/cache_hints.h"
 #include "gpu_backend/check_expansion.h"
+#include "gpu_backend/defined_values.h"
 #include "gpu_backend/fast_math.h"
 #include "gpu_backend/function_attributes.h"
 #include "gpu_backend/grid_barrier.h"
@@ -331,6 +332,7 @@ std::string to_ptx(const image::KernelImage& image, std::string_view kernel, con
         strip_contraction(module);
     if (options.link_libdevice && calls_libdevice(module)) link_libdevice(module);
     refuse_unsupported(module, options.architecture);
+    define_values(module);
     function.setName(ptx_name(kernel));
     lower_memory_model(module, architecture_number(options.architecture) >= 60);
     try {

@@ -4,6 +4,7 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
+#include "simulator/image/defined_arithmetic.h"
 #include "simulator/jit/early_instrumentation.h"
 #include "simulator/jit/hook_calls.h"
 
@@ -11,42 +12,10 @@ namespace cudasim::jit {
 namespace {
 
 using namespace llvm;
-
-bool is_division(const Instruction& instruction) {
-    switch (instruction.getOpcode()) {
-        case Instruction::SDiv:
-        case Instruction::UDiv:
-        case Instruction::SRem:
-        case Instruction::URem:
-            return true;
-        default:
-            return false;
-    }
-}
+using image::is_division;
 
 bool needs_work(const Instruction& instruction) {
     return is_division(instruction) || instruction.isShift() || isa<FPToSIInst, FPToUIInst>(instruction);
-}
-
-/// -1 as divisor: LLVM's result is undefined for the smallest dividend, PTX's wraps. Dividing by 1 instead
-/// and choosing afterwards traps never.
-void define_signed_overflow(BinaryOperator& division) {
-    Value* divisor = division.getOperand(1);
-    if (isa<ConstantInt>(divisor) && !cast<ConstantInt>(divisor)->isMinusOne()) return;
-    IRBuilder<> builder(&division);
-    Type* type = division.getType();
-    Value* minus_one = builder.CreateICmpEQ(divisor, Constant::getAllOnesValue(type));
-    division.setOperand(1, builder.CreateSelect(minus_one, ConstantInt::get(type, 1), divisor));
-    builder.SetInsertPoint(division.getNextNode());
-    builder.SetCurrentDebugLocation(division.getDebugLoc());
-    Value* negated = division.getOpcode() == Instruction::SDiv
-                         ? builder.CreateNeg(division.getOperand(0))
-                         : static_cast<Value*>(ConstantInt::get(type, 0));
-    auto* choice =
-        SelectInst::Create(minus_one, negated, &division, "", division.getNextNode()->getIterator());
-    if (auto* negation = dyn_cast<Instruction>(negated)) choice->moveAfter(negation);
-    choice->setDebugLoc(division.getDebugLoc());
-    division.replaceUsesWithIf(choice, [&](Use& use) { return use.getUser() != choice; });
 }
 
 void define_division(BinaryOperator& division) {
@@ -63,26 +32,7 @@ void define_division(BinaryOperator& division) {
     }
     const bool is_signed =
         division.getOpcode() == Instruction::SDiv || division.getOpcode() == Instruction::SRem;
-    if (is_signed) define_signed_overflow(division);
-}
-
-/// Amounts of the width and more: all bits leave (shl, lshr) or the sign fills (ashr).
-void define_shift(BinaryOperator& shift) {
-    Value* amount = shift.getOperand(1);
-    const unsigned width = shift.getType()->getIntegerBitWidth();
-    if (const auto* known = dyn_cast<ConstantInt>(amount); known && known->getValue().ult(width)) return;
-    IRBuilder<> builder(&shift);
-    Value* last = ConstantInt::get(shift.getType(), width - 1);
-    Value* in_range = builder.CreateICmpULE(amount, last);
-    if (shift.getOpcode() == Instruction::AShr) {
-        shift.setOperand(1, builder.CreateSelect(in_range, amount, last));
-        return;
-    }
-    Value* zero = ConstantInt::get(shift.getType(), 0);
-    shift.setOperand(1, builder.CreateSelect(in_range, amount, zero));
-    auto* result = SelectInst::Create(in_range, &shift, zero, "", shift.getNextNode()->getIterator());
-    result->setDebugLoc(shift.getDebugLoc());
-    shift.replaceUsesWithIf(result, [&](Use& use) { return use.getUser() != result; });
+    if (is_signed) image::define_signed_overflow(division);
 }
 
 /// PTX cvt.rzi: saturates; NaN gives 0, except that 1 << (width - 1) where the source is f64 or the
@@ -113,30 +63,8 @@ void define(Instruction& instruction) {
     } else if (is_division(instruction)) {
         define_division(cast<BinaryOperator>(instruction));
     } else {
-        define_shift(cast<BinaryOperator>(instruction));
+        image::define_shift(cast<BinaryOperator>(instruction));
     }
-}
-
-/// One scalar operation per element, so that everything below is about scalars.
-std::vector<Instruction*> scalarised(Instruction& instruction) {
-    auto* type = dyn_cast<FixedVectorType>(instruction.getType());
-    if (!type) return {&instruction};
-    std::vector<Instruction*> parts;
-    IRBuilder<> builder(&instruction);
-    Value* result = PoisonValue::get(type);
-    for (unsigned i = 0; i < type->getNumElements(); ++i) {
-        Instruction* part = instruction.clone();
-        for (unsigned k = 0; k < part->getNumOperands(); ++k) {
-            part->setOperand(k, builder.CreateExtractElement(instruction.getOperand(k), i));
-        }
-        part->mutateType(type->getElementType());
-        builder.Insert(part);
-        parts.push_back(part);
-        result = builder.CreateInsertElement(result, part, i);
-    }
-    instruction.replaceAllUsesWith(result);
-    instruction.eraseFromParent();
-    return parts;
 }
 
 }  // namespace
@@ -148,7 +76,7 @@ void define_arithmetic(Compilation& compilation) {
             if (needs_work(instruction)) work.push_back(&instruction);
         }
         for (Instruction* instruction : work) {
-            for (Instruction* part : scalarised(*instruction)) define(*part);
+            for (Instruction* part : image::scalarised(*instruction)) define(*part);
         }
     }
 }

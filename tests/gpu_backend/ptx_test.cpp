@@ -291,6 +291,69 @@ define void @k() {
     EXPECT_FALSE(contains(ptx, "own")) << ptx;
 }
 
+// Undefined in LLVM IR and defined in PTX: LLVM must not drop the stores, nor take 16 bits for 8.
+TEST(Ptx, values_that_llvm_leaves_open_are_those_of_the_simulator) {
+    const std::string ptx = ptx_of(header + R"(
+define void @k(ptr addrspace(1) %out, i64 %n, double %x, float %f) {
+entry:
+  %left = shl i64 1, 64
+  %right = ashr i64 -1, 70
+  %low = sdiv i64 -9223372036854775808, -1
+  %rest = srem i64 -9223372036854775808, -1
+  %wide = shl i64 %n, %n
+  %byte = fptosi float %f to i8
+  %extended = sext i8 %byte to i64
+  %whole = fptosi double 1.0e300 to i64
+  store volatile i64 %left, ptr addrspace(1) %out, align 8
+  store volatile i64 %right, ptr addrspace(1) %out, align 8
+  store volatile i64 %low, ptr addrspace(1) %out, align 8
+  store volatile i64 %rest, ptr addrspace(1) %out, align 8
+  store volatile i64 %wide, ptr addrspace(1) %out, align 8
+  store volatile i64 %extended, ptr addrspace(1) %out, align 8
+  store volatile i64 %whole, ptr addrspace(1) %out, align 8
+  ret void
+}
+!nvvm.annotations = !{!0}
+!0 = !{ptr @k, !"kernel", i32 1}
+)",
+                                   "k");
+    std::size_t stores = 0;
+    for (std::size_t at = 0; (at = ptx.find("st.volatile.global", at)) != std::string::npos; ++at) ++stores;
+    EXPECT_EQ(stores, 7U) << ptx;
+    EXPECT_TRUE(contains(ptx, ", -9223372036854775808;")) << ptx;  // INT_MIN / -1
+    EXPECT_TRUE(contains(ptx, ", -1;")) << ptx;                    // -1 >> 70
+    EXPECT_TRUE(contains(ptx, "setp.lt.u64") || contains(ptx, "setp.gt.u64"))
+        << "the register of an amount has 32 bits\n"
+        << ptx;
+    EXPECT_TRUE(contains(ptx, "cvt.rzi.s16.f32")) << ptx;
+    EXPECT_TRUE(contains(ptx, "cvt.s64.s8") || contains(ptx, "bfe.s64")) << ptx;
+    EXPECT_TRUE(contains(ptx, "cvt.rzi.s64.f64")) << ptx;
+}
+
+TEST(Ptx, libdevices_roundings_of_integers_stay) {
+    if (!find_libdevice()) GTEST_SKIP() << "no libdevice.10.bc found: CUDA toolkit not installed";
+    const std::string ptx = ptx_of(header + R"(
+define void @k(ptr addrspace(1) %out, i32 %i, i64 %n) {
+  %a = call float @__nv_int2float_rz(i32 %i)
+  %b = call double @__nv_ull2double_rz(i64 %n)
+  %c = call i32 @__nv_float2uint_rz(float %a)
+  store volatile float %a, ptr addrspace(1) %out, align 4
+  store volatile double %b, ptr addrspace(1) %out, align 8
+  store volatile i32 %c, ptr addrspace(1) %out, align 4
+  ret void
+}
+declare float @__nv_int2float_rz(i32)
+declare double @__nv_ull2double_rz(i64)
+declare i32 @__nv_float2uint_rz(float)
+!nvvm.annotations = !{!0}
+!0 = !{ptr @k, !"kernel", i32 1}
+)",
+                                   "k");
+    EXPECT_TRUE(contains(ptx, "cvt.rz.f32.s32")) << ptx;
+    EXPECT_TRUE(contains(ptx, "cvt.rz.f64.u64")) << ptx;
+    EXPECT_TRUE(contains(ptx, "cvt.rzi.u32.f32")) << ptx;
+}
+
 TEST(Ptx, without_a_toolkit_maths_functions_stay_external) {
     if (find_libdevice()) GTEST_SKIP() << "a CUDA toolkit is installed: " << *find_libdevice();
     EXPECT_TRUE(contains(ptx_of(everything, "scale"), "__nv_sin"));

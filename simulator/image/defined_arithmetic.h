@@ -1,0 +1,23 @@
+// Integer operations that PTX defines for every operand and LLVM IR does not, for whoever makes code of a kernel
+// (V2).
+#pragma once
+
+#include <llvm/IR/InstrTypes.h>
+
+#include <vector>
+
+namespace cudasim::image {
+
+/// sdiv, udiv, srem, urem.
+[[nodiscard]] bool is_division(const llvm::Instruction& instruction);
+
+/// -1 as divisor of a signed division: LLVM's result is undefined for the smallest dividend, PTX's wraps.
+void define_signed_overflow(llvm::BinaryOperator& division);
+
+/// Amounts of the width and more: all bits leave (shl, lshr) or the sign fills (ashr).
+void define_shift(llvm::BinaryOperator& shift);
+
+/// One scalar operation per element of a vector operation, which is replaced; else the operation itself.
+[[nodiscard]] std::vector<llvm::Instruction*> scalarised(llvm::Instruction& instruction);
+
+}  // namespace cudasim::image
