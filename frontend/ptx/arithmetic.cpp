@@ -145,7 +145,20 @@ void translate_mad24(InstructionContext& at) {
     at.write(at.b.CreateAdd(product_of_24_bits(at), at.read(3)));
 }
 
+/// div.approx.f32 multiplies by a reciprocal that is 0 for divisors above 2^126.
+void translate_approximate_division(InstructionContext& at) {
+    auto& b = at.b;
+    Value* left = at.read(1);
+    Value* right = at.read(2);
+    Value* is_large = b.CreateFCmpOGT(b.CreateUnaryIntrinsic(Intrinsic::fabs, right),
+                                      llvm::ConstantFP::get(right->getType(), 0x1p126));
+    Value* zero =
+        b.CreateBinaryIntrinsic(Intrinsic::copysign, llvm::ConstantFP::getZero(right->getType()), right);
+    at.write(b.CreateSelect(is_large, b.CreateFMul(left, zero), b.CreateFDiv(left, right)));
+}
+
 void translate_div(InstructionContext& at) {
+    if (is_real(at) && at.has("approx")) return translate_approximate_division(at);
     if (is_real(at)) return translate_real(at, llvm::Instruction::FDiv, "div");
     at.write(is_signed(at) ? at.b.CreateSDiv(at.read(1), at.read(2))
                            : at.b.CreateUDiv(at.read(1), at.read(2)));
@@ -176,15 +189,27 @@ void translate_extremum(InstructionContext& at, bool largest) {
         return at.write(b.CreateBinaryIntrinsic(id, left, right));
     }
     if (at.has("xorsign") || at.instruction.operands.size() > 3) at.refuse();
-    if (at.has("NaN"))
-        return at.write(
-            b.CreateBinaryIntrinsic(largest ? Intrinsic::maximum : Intrinsic::minimum, left, right));
-    if (at.type().kind == Type::half_pair || at.type().width == 16)
-        return at.write(
-            b.CreateBinaryIntrinsic(largest ? Intrinsic::maxnum : Intrinsic::minnum, left, right));
-    const bool wide = at.type().width == 64;
-    const char* name = largest ? (wide ? "__nv_fmax" : "__nv_fmaxf") : (wide ? "__nv_fmin" : "__nv_fminf");
-    at.write(at.call(name, left->getType(), {left, right}));
+    const auto extremum = [&](Value* x, Value* y) -> Value* {
+        if (at.has("NaN"))
+            return b.CreateBinaryIntrinsic(largest ? Intrinsic::maximum : Intrinsic::minimum, x, y);
+        const bool wide = x->getType()->isDoubleTy();
+        const char* name =
+            largest ? (wide ? "__nv_fmax" : "__nv_fmaxf") : (wide ? "__nv_fmin" : "__nv_fminf");
+        return at.call(name, x->getType(), {x, y});
+    };
+    // As float32: LLVM's f16 forms for x86 lose the sign of zero.
+    const auto of_halves = [&](Value* x, Value* y) {
+        Value* wide = extremum(b.CreateFPExt(x, b.getFloatTy()), b.CreateFPExt(y, b.getFloatTy()));
+        return b.CreateFPTrunc(wide, b.getHalfTy());
+    };
+    if (at.type().kind == Type::half_pair) {
+        Value* pair = llvm::PoisonValue::get(left->getType());
+        for (std::uint64_t i = 0; i < 2; ++i)
+            pair = b.CreateInsertElement(
+                pair, of_halves(b.CreateExtractElement(left, i), b.CreateExtractElement(right, i)), i);
+        return at.write(pair);
+    }
+    at.write(at.type().width == 16 ? of_halves(left, right) : extremum(left, right));
 }
 
 void translate_min(InstructionContext& at) {

@@ -18,6 +18,12 @@ void translate_ret(InstructionContext& at) {
     at.function.end_block();
 }
 
+/// Ends the thread. Functions that are called have no way to end their caller.
+void translate_exit(InstructionContext& at) {
+    if (!at.function.source.is_entry) at.function.refuse("'exit' is supported in entries only");
+    translate_ret(at);
+}
+
 void translate_trap(InstructionContext& at) {
     at.b.CreateIntrinsic(llvm::Intrinsic::trap, {}, {});
     at.b.CreateUnreachable();
@@ -146,8 +152,8 @@ void translate_brx(InstructionContext& at) {
 }
 
 constexpr Row rows[] = {
-    {"bra", translate_bra},   {"brkpt", translate_brkpt}, {"brx", translate_brx},
-    {"call", translate_call}, {"ret", translate_ret},     {"trap", translate_trap},
+    {"bra", translate_bra}, {"brkpt", translate_brkpt}, {"brx", translate_brx},   {"call", translate_call},
+    {"ret", translate_ret}, {"trap", translate_trap},   {"exit", translate_exit},
 };
 
 }  // namespace

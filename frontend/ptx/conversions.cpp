@@ -49,17 +49,42 @@ Value* rounded_to_integer(InstructionContext& at, Value* value) {
     return id == Intrinsic::not_intrinsic ? value : at.b.CreateUnaryIntrinsic(id, value);
 }
 
-/// What does not fit becomes the nearest that does; NaN becomes 0.
+/// What does not fit becomes the nearest that does. NaN becomes 0, or the highest bit alone where the source is
+/// f64 or the result has 64 bits.
 Value* real_to_integer(InstructionContext& at, Value* value, Type to) {
     value = rounded_to_integer(at, value);
     const Intrinsic::ID id = to.kind == Type::signed_ ? Intrinsic::fptosi_sat : Intrinsic::fptoui_sat;
-    return at.b.CreateIntrinsic(id, {at.function.module.type(to), value->getType()}, {value});
+    llvm::Type* type = at.function.module.type(to);
+    Value* result = at.b.CreateIntrinsic(id, {type, value->getType()}, {value});
+    if (!value->getType()->isDoubleTy() && to.width != 64) return result;
+    Value* of_nan = llvm::ConstantInt::get(type, llvm::APInt::getSignMask(to.width));
+    return at.b.CreateSelect(at.b.CreateFCmpUNO(value, value), of_nan, result);
+}
+
+/// libdevice's conversion with a rounding of its own: __nv_ll2float_rz.
+Value* rounded_conversion(InstructionContext& at, const std::string& what, Value* value, Type to) {
+    const std::string name =
+        "__nv_" + what + (to.width == 64 ? "2double_" : "2float_") + std::string(directed_rounding(at));
+    return at.call(name.c_str(), at.function.module.type(to), {value});
+}
+
+Value* integer_to_real(InstructionContext& at, Value* value, Type from, Type to) {
+    const bool is_signed = from.kind == Type::signed_;
+    const bool is_exact = from.width <= 16 || (from.width == 32 && to.width == 64);
+    if (!directed_rounding(at).empty() && to.width == 16) at.refuse();
+    if (!directed_rounding(at).empty() && !is_exact)
+        return rounded_conversion(at, (is_signed ? "" : "u") + std::string(from.width == 64 ? "ll" : "int"),
+                                  value, to);
+    llvm::Type* type = at.function.module.type(to);
+    return is_signed ? at.b.CreateSIToFP(value, type) : at.b.CreateUIToFP(value, type);
 }
 
 Value* real_to_real(InstructionContext& at, Value* value, Type from, Type to) {
     if (from.width == to.width) value = rounded_to_integer(at, value);
-    if (to.width < from.width && !directed_rounding(at).empty()) at.refuse();
-    value = at.b.CreateFPCast(value, at.function.module.type(to));
+    const bool is_directed = to.width < from.width && !directed_rounding(at).empty();
+    if (is_directed && to.width == 16) at.refuse();
+    value = is_directed ? rounded_conversion(at, "double", value, to)
+                        : at.b.CreateFPCast(value, at.function.module.type(to));
     if (!at.has("sat")) return value;
     if (to.width != 32) at.refuse();
     return at.call("__nv_saturatef", value->getType(), {value});
@@ -102,9 +127,7 @@ void translate_cvt(InstructionContext& at) {
     if (from_real && to_real) return at.write(real_to_real(at, value, from, to));
     if (from_real) return at.write(real_to_integer(at, value, to), to.kind == Type::signed_);
     if (!to_real) return at.write(integer_to_integer(at, value, from, to), to.kind == Type::signed_);
-    if (!directed_rounding(at).empty()) at.refuse();
-    llvm::Type* type = at.function.module.type(to);
-    at.write(from.kind == Type::signed_ ? at.b.CreateSIToFP(value, type) : at.b.CreateUIToFP(value, type));
+    at.write(integer_to_real(at, value, from, to));
 }
 
 constexpr Row rows[] = {

@@ -1,8 +1,10 @@
 // Real arithmetic (PTX ISA, "Floating Point Instructions", "Half Precision Floating Point Instructions").
-// InstructionContext takes care of .ftz; .approx is as exact as the other forms.
+// InstructionContext takes care of .ftz. Where .approx says how a value is made, it is made so; else it is as exact
+// as the other forms (docs/gpu_results.md has the distances from a GPU).
 #include <llvm/IR/Intrinsics.h>
 
-#include <array>
+#include <functional>
+#include <string>
 
 #include "frontend/ptx/translation.h"
 
@@ -47,7 +49,28 @@ void translate_sqrt(InstructionContext& at) {
     at.write(at.b.CreateUnaryIntrinsic(Intrinsic::sqrt, value));
 }
 
+/// {rcp, rsqrt}.approx.ftz.f64 read and give the upper 32 bits: 20 of the 52 of a mantissa.
+void write_from_upper_half(InstructionContext& at, const std::function<Value*(Value*)>& function) {
+    auto& b = at.b;
+    const auto upper_half = [&b](Value* value) {
+        Value* bits = b.CreateAnd(b.CreateBitCast(value, b.getInt64Ty()), ~std::uint64_t{0xFFFFFFFF});
+        Value* cut = b.CreateBitCast(bits, b.getDoubleTy());
+        Value* zero =
+            b.CreateBinaryIntrinsic(Intrinsic::copysign, llvm::ConstantFP::getZero(b.getDoubleTy()), cut);
+        return b.CreateSelect(b.createIsFPClass(cut, llvm::fcSubnormal), zero, cut);
+    };
+    at.write(upper_half(function(upper_half(at.read(1)))));
+}
+
+bool takes_upper_half(const InstructionContext& at) {
+    return is_double(at) && at.has("approx") && at.has("ftz");
+}
+
 void translate_rcp(InstructionContext& at) {
+    if (takes_upper_half(at))
+        return write_from_upper_half(at, [&at](Value* value) {
+            return at.b.CreateFDiv(llvm::ConstantFP::get(value->getType(), 1.0), value);
+        });
     Value* value = at.read(1);
     if (!directed_rounding(at).empty())
         return at.write(rounded_call(at, is_double(at) ? "drcp" : "frcp", {value}));
@@ -61,10 +84,22 @@ struct MathFunction {
 };
 
 constexpr MathFunction math_functions[] = {
-    {"rsqrt", "__nv_rsqrtf", "__nv_rsqrt"}, {"sin", "__nv_sinf", "__nv_sin"},
-    {"cos", "__nv_cosf", "__nv_cos"},       {"lg2", "__nv_log2f", "__nv_log2"},
-    {"ex2", "__nv_exp2f", "__nv_exp2"},     {"tanh", "__nv_tanhf", "__nv_tanh"},
+    {"rsqrt", "__nv_rsqrtf", "__nv_rsqrt"},
+    {"lg2", "__nv_log2f", "__nv_log2"},
+    {"ex2", "__nv_exp2f", "__nv_exp2"},
+    {"tanh", "__nv_tanhf", "__nv_tanh"},
 };
+
+/// sin.approx and cos.approx: of the number of turns, a product that is rounded to zero. Far from zero nothing of
+/// the real sine is left.
+void translate_circular(InstructionContext& at) {
+    if (at.type() != Type{Type::real, 32}) at.refuse();
+    llvm::Type* type = at.b.getFloatTy();
+    constexpr float turns_per_radian = 0x1.45f306p-3F;  // 1 / (2 pi)
+    Value* turns = at.call("__nv_fmul_rz", type, {at.read(1), llvm::ConstantFP::get(type, turns_per_radian)});
+    const bool is_sine = at.instruction.opcode[0] == "sin";
+    at.write(at.call(is_sine ? "__nv_sinpif" : "__nv_cospif", type, {at.b.CreateFAdd(turns, turns)}));
+}
 
 void translate_math(InstructionContext& at) {
     Value* value = at.read(1);
@@ -73,6 +108,12 @@ void translate_math(InstructionContext& at) {
         if (at.type().width < 32 || at.type().kind != Type::real) at.refuse();
         return at.write(at.call(is_double(at) ? function.twice : function.single, value->getType(), {value}));
     }
+}
+
+void translate_rsqrt(InstructionContext& at) {
+    if (!takes_upper_half(at)) return translate_math(at);
+    write_from_upper_half(at,
+                          [&at](Value* value) { return at.call("__nv_rsqrt", value->getType(), {value}); });
 }
 
 /// The sign of a on the magnitude of b.
@@ -105,7 +146,7 @@ void translate_testp(InstructionContext& at) {
 
 constexpr Row rows[] = {
     {"fma", translate_fma},     {"sqrt", translate_sqrt},         {"rcp", translate_rcp},
-    {"rsqrt", translate_math},  {"sin", translate_math},          {"cos", translate_math},
+    {"rsqrt", translate_rsqrt}, {"sin", translate_circular},      {"cos", translate_circular},
     {"lg2", translate_math},    {"ex2", translate_math},          {"tanh", translate_math},
     {"testp", translate_testp}, {"copysign", translate_copysign},
 };

@@ -208,6 +208,9 @@ llvm::Value* FunctionTranslation::bits_of(llvm::Value* value) {
 llvm::Value* FunctionTranslation::special_register(const std::string& name) {
     for (const SpecialRegister& known : special_registers)
         if (known.name == name) return builder.CreateIntrinsic(known.id, {}, {});
+    if (name == "%dynamic_smem_size")
+        return builder.CreateCall(
+            module.module.getOrInsertFunction("__cudasim_dynamic_shared_bytes", builder.getInt32Ty()));
     if (name == "WARP_SZ") return builder.getInt32(32);
     if (name != "%envreg1" && name != "%envreg2") return nullptr;
     llvm::Value* workspace = builder.CreatePtrToInt(module.grid_workspace(), builder.getInt64Ty());
