@@ -39,8 +39,8 @@ llvm::Value* convert(llvm::IRBuilder<>& builder, const char* rounding, llvm::Val
     return builder.CreateCall(llvm::InlineAsm::get(type, text, registers, false), {from});
 }
 
-/// cvt.rzi saturates. Below 16 bits its result is cut, as the simulator does (simulator/jit/arithmetic.cpp); LLVM
-/// takes the 16 bits for a number that fits.
+/// cvt.rzi saturates. Below 16 bits its result is cut, as the simulator does (simulator/jit/arithmetic.cpp);
+/// LLVM takes the 16 bits for a number that fits.
 void define_conversion(llvm::CastInst& conversion) {
     llvm::IRBuilder<> builder(&conversion);
     llvm::Value* source = conversion.getOperand(0);

@@ -49,8 +49,8 @@ Value* rounded_to_integer(InstructionContext& at, Value* value) {
     return id == Intrinsic::not_intrinsic ? value : at.b.CreateUnaryIntrinsic(id, value);
 }
 
-/// What does not fit becomes the nearest that does. NaN becomes 0, or the highest bit alone where the source is
-/// f64 or the result has 64 bits.
+/// What does not fit becomes the nearest that does. NaN becomes 0, or the highest bit alone where the source
+/// is f64 or the result has 64 bits.
 Value* real_to_integer(InstructionContext& at, Value* value, Type to) {
     value = rounded_to_integer(at, value);
     const Intrinsic::ID id = to.kind == Type::signed_ ? Intrinsic::fptosi_sat : Intrinsic::fptoui_sat;

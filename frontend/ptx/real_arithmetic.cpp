@@ -1,6 +1,6 @@
 // Real arithmetic (PTX ISA, "Floating Point Instructions", "Half Precision Floating Point Instructions").
-// InstructionContext takes care of .ftz. Where .approx says how a value is made, it is made so; else it is as exact
-// as the other forms (docs/gpu_results.md has the distances from a GPU).
+// InstructionContext takes care of .ftz. Where .approx says how a value is made, it is made so; else it is as
+// exact as the other forms (docs/gpu_results.md has the distances from a GPU).
 #include <llvm/IR/Intrinsics.h>
 
 #include <functional>
@@ -90,8 +90,8 @@ constexpr MathFunction math_functions[] = {
     {"tanh", "__nv_tanhf", "__nv_tanh"},
 };
 
-/// sin.approx and cos.approx: of the number of turns, a product that is rounded to zero. Far from zero nothing of
-/// the real sine is left.
+/// sin.approx and cos.approx: of the number of turns, a product that is rounded to zero. Far from zero
+/// nothing of the real sine is left.
 void translate_circular(InstructionContext& at) {
     if (at.type() != Type{Type::real, 32}) at.refuse();
     llvm::Type* type = at.b.getFloatTy();

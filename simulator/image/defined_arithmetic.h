@@ -1,5 +1,5 @@
-// Integer operations that PTX defines for every operand and LLVM IR does not, for whoever makes code of a kernel
-// (V2).
+// Integer operations that PTX defines for every operand and LLVM IR does not, for whoever makes code of a
+// kernel (V2).
 #pragma once
 
 #include <llvm/IR/InstrTypes.h>
