@@ -11,7 +11,8 @@ import cudasim
 import numpy as np
 import pytest
 from cudasim import cuda, options
-from cudasim.reports import schedules
+from cudasim.reports import check_session, schedules
+from cudasim.reports.check_session import CheckSession
 
 LAST_BLOCK = """
     import numpy as np
@@ -241,6 +242,26 @@ def test_elements_are_named_whose_first_byte_is_the_same(run):
         last_one_wins[1, 3](np.zeros(2, np.int32))
         """
     assert ": x[1] is 512 under forward, 0 under reverse\n" in check(run, code=code).stderr
+
+
+@cuda.jit
+def writes_one(x, index):
+    x[index] = cuda.threadIdx.x + 1
+
+
+@pytest.mark.parametrize("size", [3, 5])
+@pytest.mark.parametrize("dtype", ["int64", "float16", "float32", "float64", "complex64", "complex128"])
+def test_values_are_those_of_whole_elements(monkeypatch, dtype, size):
+    """The first byte that differs lies within the element, which may be the last."""
+    session = CheckSession(schedules.first(1))
+    monkeypatch.setattr(check_session, "session", session)
+    with options.override(check="all"):
+        writes_one[1, 32](np.zeros(size, dtype), 2)
+        writes_one[1, 32](cuda.to_device(np.zeros((2, 2 * size), dtype))[1, ::2], 2)
+    found = [outcome.differences[0][1] for outcome in session.outcomes.values()]
+    element, value, own = found[0]
+    assert (element, np.dtype(dtype).type(value), np.dtype(dtype).type(own)) == ("x[2]", 1, 32)
+    assert found == [found[0]] * 2
 
 
 def test_reports_for_people_do_not_name_thousands_of_schedules(run):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import mmap
 import os
 from typing import TYPE_CHECKING, NamedTuple
@@ -83,16 +84,21 @@ def describe(plan: Any, parameters: bytes | None, differing: DifferingBytes) -> 
 
 def _element(plan, parameters, address):
     """The element that a byte lies in: its name, type, and how many bytes before it it begins. None for none."""
-    for offset in range(_LONGEST_NUMBER) if parameters is not None else ():
-        named = plan.element_at(parameters, address - offset)
-        if named is None:
-            continue
-        try:
-            dtype = np.dtype(named[1])
-        except TypeError:
-            return None
-        return (named[0], dtype, offset) if offset < dtype.itemsize <= _AROUND else None
-    return None
+    if parameters is None:
+        return None
+    at = functools.partial(plan.element_at, parameters)
+    # Of an array's last element the plan knows the first byte only; of the others it knows any byte.
+    offset = next((offset for offset in range(_LONGEST_NUMBER) if at(address - offset)), None)
+    if offset is None:
+        return None
+    named = at(address - offset)
+    while offset + 1 < _LONGEST_NUMBER and at(address - offset - 1) == named:
+        offset += 1
+    try:
+        dtype = np.dtype(named[1])
+    except TypeError:
+        return None
+    return (named[0], dtype, offset) if offset < dtype.itemsize <= _AROUND else None
 
 
 def is_comparable(plan: Any, schedules: int = 1) -> bool:
