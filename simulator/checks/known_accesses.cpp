@@ -110,28 +110,45 @@ KnownNode* join_leaves(Leaf* a, Leaf* b) {
     return joined;
 }
 
-/// A new reference. Both are of one level.
+/// A copy of the node. All children have one more reference than before.
+Inner* copy_of(const Inner& node) {
+    auto* copy = new Inner(node);
+    copy->references = 1;
+    for (KnownNode* child : copy->children) retain(child);
+    return copy;
+}
+
+/// A new reference. Both are of one level. Children that stay are not touched unless a node is made, because
+/// most are not in the processor's cache.
 KnownNode* join_nodes(KnownNode* a, KnownNode* b) {
     if (a == b || b == nullptr) return retain(a);
     if (a == nullptr) return retain(b);
     if (a->level == 0) return join_leaves(static_cast<Leaf*>(a), static_cast<Leaf*>(b));
     const auto& left = static_cast<Inner*>(a)->children;
     const auto& right = static_cast<Inner*>(b)->children;
-    std::array<KnownNode*, detail::digits> children;
+    std::array<KnownNode*, detail::digits> joined{};  // where both have something else
     bool is_a = true, is_b = true;
-    for (std::size_t each = 0; each < children.size(); ++each) {
-        children[each] = join_nodes(left[each], right[each]);
-        is_a = is_a && children[each] == left[each];
-        is_b = is_b && children[each] == right[each];
+    for (std::size_t each = 0; each < joined.size(); ++each) {
+        if (left[each] == right[each]) continue;
+        if (left[each] != nullptr && right[each] != nullptr) {
+            joined[each] = join_nodes(left[each], right[each]);
+            is_a = is_a && joined[each] == left[each];
+            is_b = is_b && joined[each] == right[each];
+        } else {
+            (left[each] == nullptr ? is_a : is_b) = false;
+        }
     }
     if (is_a || is_b) {
-        for (KnownNode* child : children) release(child);
+        for (KnownNode* child : joined) release(child);
         return retain(is_a ? a : b);
     }
-    auto* joined = new Inner;
-    joined->level = a->level;
-    joined->children = children;
-    return joined;
+    auto* made = new Inner;
+    made->level = a->level;
+    for (std::size_t each = 0; each < joined.size(); ++each)
+        made->children[each] = joined[each] != nullptr ? joined[each]
+                               : left[each] != nullptr ? retain(left[each])
+                                                       : retain(right[each]);
+    return made;
 }
 
 /// A tree of the level with one leaf. Takes over the reference.
@@ -144,6 +161,26 @@ KnownNode* path_to(Leaf* leaf, std::uint64_t block, std::uint32_t level) {
         node = inner;
     }
     return node;
+}
+
+/// The tree with what the leaf knows of a block, too. Takes over both references. Nodes that nobody else has
+/// are changed.
+KnownNode* insert(KnownNode* node, std::uint32_t level, std::uint64_t block, Leaf* leaf) {
+    if (node == nullptr) return path_to(leaf, block, level);
+    if (level == 0) {
+        KnownNode* joined = join_leaves(static_cast<Leaf*>(node), leaf);
+        release(node);
+        release(leaf);
+        return joined;
+    }
+    const std::size_t at = digit(block, level);
+    auto* inner = static_cast<Inner*>(node);
+    if (inner->references != 1) {
+        inner = copy_of(*inner);
+        release(node);
+    }
+    inner->children[at] = insert(inner->children[at], level - 1, block, leaf);
+    return inner;
 }
 
 }  // namespace
@@ -167,10 +204,12 @@ bool KnownAccesses::contains(std::uint64_t block, std::uint32_t thread, std::uin
     return known != leaf.threads.end() && known->first == thread && epoch <= known->second;
 }
 
-void KnownAccesses::add_block(std::uint64_t block, std::uint32_t epoch) {
+void KnownAccesses::add_block(std::uint64_t block, std::uint32_t epoch, Threads threads) {
     auto* leaf = new Leaf;
     leaf->all = epoch;
-    join(KnownAccesses(path_to(leaf, block, level_for(block))));
+    leaf->threads = std::move(threads);
+    const std::uint32_t level = std::max(level_for(block), root_ != nullptr ? root_->level : 0);
+    root_ = insert(raise(root_, level), level, block, leaf);
 }
 
 void KnownAccesses::add_thread(std::uint64_t block, std::uint32_t thread, std::uint32_t epoch) {
@@ -178,10 +217,7 @@ void KnownAccesses::add_thread(std::uint64_t block, std::uint32_t thread, std::u
 }
 
 void KnownAccesses::add_threads(std::uint64_t block, Threads threads) {
-    if (threads.empty()) return;
-    auto* leaf = new Leaf;
-    leaf->threads = std::move(threads);
-    join(KnownAccesses(path_to(leaf, block, level_for(block))));
+    if (!threads.empty()) add_block(block, 0, std::move(threads));
 }
 
 void KnownAccesses::join(const KnownAccesses& other) {

@@ -34,8 +34,10 @@ class KnownAccesses {
     /// Whether the thread's accesses of that epoch are known.
     [[nodiscard]] bool contains(std::uint64_t block, std::uint32_t thread, std::uint32_t epoch) const;
 
-    /// All accesses of the block's threads up to that epoch.
-    void add_block(std::uint64_t block, std::uint32_t epoch);
+    /// All accesses of the block's threads up to that epoch, and those of some of them up to later ones:
+    /// pairs (thread, epoch), ascending threads.
+    void add_block(std::uint64_t block, std::uint32_t epoch,
+                   std::vector<std::pair<std::uint16_t, std::uint32_t>> threads = {});
     /// All accesses of the thread up to that epoch.
     void add_thread(std::uint64_t block, std::uint32_t thread, std::uint32_t epoch);
     /// The same for several of a block: pairs (thread, epoch), ascending threads.

@@ -162,7 +162,6 @@ bool RaceDetector::is_ordered(Record before, const Block& block, std::uint32_t t
 /// What the thread knows now, its own accesses included.
 KnownAccesses RaceDetector::knowledge(const Block& block, std::uint32_t thread) const {
     KnownAccesses known = block.base;
-    known.add_block(block.index, block.phase() - 1);
     std::uint32_t own = epoch_of(block.present[thread]);
     if (!block.sync.empty()) {
         known.join(block.sync[thread].extra);
@@ -176,7 +175,7 @@ KnownAccesses RaceDetector::knowledge(const Block& block, std::uint32_t thread) 
                                                          : block.seen[thread][other - first];
         if (epoch >= block.phase()) threads.emplace_back(static_cast<std::uint16_t>(other), epoch);
     }
-    known.add_threads(block.index, std::move(threads));
+    known.add_block(block.index, block.phase() - 1, std::move(threads));
     return known;
 }
 
@@ -204,8 +203,7 @@ KnownAccesses RaceDetector::fenced(const Block& block, std::uint32_t thread, boo
     known.join(device ? state.fenced_device : state.fenced_block);
     if (own == 0) return known;
     known.join(block.base);
-    known.add_block(block.index, block.phase() - 1);
-    known.add_thread(block.index, thread, own);
+    known.add_block(block.index, block.phase() - 1, {{static_cast<std::uint16_t>(thread), own}});
     return known;
 }
 
@@ -242,8 +240,7 @@ void RaceDetector::block_barrier(Block& block) {
             }
             if (!any) continue;
             fenced_by_all.join(block.base);
-            fenced_by_all.add_block(block.index, block.phase() - 1);
-            fenced_by_all.add_threads(block.index, std::move(own));
+            fenced_by_all.add_block(block.index, block.phase() - 1, std::move(own));
         }
         block.base = std::move(base);
         for (Thread& state : block.sync) {
