@@ -20,6 +20,7 @@
 //   cache_bindings.cpp     the object cache: where it lies, what is in it
 //   frameless_call.cpp     a callable that leaves no frame of the package in tracebacks
 //   ptx_bindings.cpp       PTX text to images
+//   real_gpu_bindings.cpp  what NVIDIA's driver says of this machine's GPUs
 //   streams_bindings.cpp   streams: what is enqueued, and running it
 //   pykernel_bindings.cpp  the Python kernel compiler; python_syntax.cpp: ast nodes to its syntax tree
 #pragma once
@@ -62,6 +63,7 @@ void bind_frameless_call(pybind11::module_& module);
 void bind_streams(pybind11::module_& module);
 void bind_pykernel(pybind11::module_& module);
 void bind_ptx(pybind11::module_& module);
+void bind_real_gpus(pybind11::module_& module);
 
 /// An image on a device; keeps the device. (execution::LoadedImage is what the engine itself keeps.)
 struct LoadedImage {

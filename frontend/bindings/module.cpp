@@ -28,4 +28,5 @@ PYBIND11_MODULE(_native, module) {
     cudasim::bindings::bind_streams(module);
     cudasim::bindings::bind_pykernel(module);
     cudasim::bindings::bind_ptx(module);
+    cudasim::bindings::bind_real_gpus(module);
 }

@@ -306,6 +306,16 @@ constexpr Option table[] = {
         .kind = OptionKind::debugger,
     },
     {
+        .name = "libcuda",
+        .default_text = "",
+        .default_from = "the dynamic linker's libcuda.so.1, then the folders of Linux systems, then WSL's",
+        .accepts = "the path of a file",
+        .help =
+            "The library of NVIDIA's driver. Where it is set, no other is tried. Only what has to do with "
+            "a real GPU loads it (`cudasim info`), in a process of its own.",
+        .kind = OptionKind::path,
+    },
+    {
         .name = "history",
         .highest = most_bytes,
         .default_text = "1G",

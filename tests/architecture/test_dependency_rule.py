@@ -44,6 +44,7 @@ ALLOWED = {
     },
     "debugger/program": {"debugger/cores", "library"},
     "gpu_backend": {"simulator/image", "simulator/findings"},
+    "gpu_backend/libcuda": {"simulator/findings"},
     "frontend/pykernel/syntax": {"simulator/image"},
     "frontend/numba_rules": set(),
     "frontend/pykernel/types": {"frontend/numba_rules", "frontend/pykernel/syntax"},
@@ -70,7 +71,7 @@ ALLOWED = {
         "simulator/driver",
         "frontend/cpython",
         "simulator/image", "simulator/findings", "simulator/jit", "simulator/execution", "simulator/streams",
-        "gpu_backend", "frontend/ptx", "frontend/pykernel", "frontend/pykernel/syntax", "simulator/libdevice",
+        "gpu_backend", "gpu_backend/libcuda", "frontend/ptx", "frontend/pykernel", "frontend/pykernel/syntax", "simulator/libdevice",
     },
     "library": {"simulator/jit"},
     "frontend/pyfiber": {
@@ -137,6 +138,14 @@ def test_a_library_stays_behind_its_folder(pattern):
         if re.match(pattern, include)
     }
     assert users <= LIBRARY_USERS[pattern]
+
+
+def test_what_small_programs_are_linked_with_knows_neither_llvm_nor_python():
+    """Of the table of CUDA's results in simulator/findings, too, it takes the file that needs nothing else."""
+    known = {include for path in sources("gpu_backend/libcuda") for include in includes(path)}
+    assert not [include for include in known if re.match(r"<(llvm|pybind11)/|<Python", include)]
+    others = {include for include in known if include.startswith('"simulator/')}
+    assert others == {'"simulator/findings/cuda_result.h"'}
 
 
 def test_the_rule_has_no_cycles():

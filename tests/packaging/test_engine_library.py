@@ -20,7 +20,7 @@ try:
 except ImportError as error:
     if "Python mode is not available" not in str(error):
         raise
-PARTS = "image findings fiber memory libdevice jit execution driver streams ptx pykernel gpu_backend library".split()
+PARTS = "image findings fiber memory libdevice jit execution driver streams ptx pykernel gpu_backend libcuda library".split()
 #: The beginning of a mangled name of the engine (Itanium C++ ABI, "Mangling"): a function or a variable,
 #: also one inside of a function.
 ENGINE = re.compile(rf"_Z(GV)?Z*N[KRO]*7cudasim({'|'.join(f'{len(name)}{name}' for name in PARTS)})")

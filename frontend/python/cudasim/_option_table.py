@@ -352,6 +352,18 @@ ROWS: tuple[tuple[str, str, int, int, str, str, str, str, bool, bool], ...] = (
         False,
     ),
     (
+        "libcuda",
+        "path",
+        0,
+        0,
+        "",
+        "the dynamic linker's libcuda.so.1, then the folders of Linux systems, then WSL's",
+        "the path of a file",
+        "The library of NVIDIA's driver. Where it is set, no other is tried. Only what has to do with a real GPU loads it (`cudasim info`), in a process of its own.",
+        False,
+        False,
+    ),
+    (
         "history",
         "size",
         0,

@@ -2,7 +2,7 @@
 
 cudasim run [options] script.py args…    runs a script with numba.cuda simulated
 cudasim check [options] script.py args…  the same with every check, under several schedules
-cudasim info [--json]                    versions, the simulated device, options in force
+cudasim info [--json]                    versions, simulated devices, real GPUs, options in force
 cudasim ir script.py --kernel NAME       a kernel at one stage of its compilation
 cudasim debug script.py args…            stops, steps and looks at kernels' threads
 cudasim dap                              the same for editors
@@ -109,7 +109,7 @@ def _parser():
     run.set_defaults(command=_run, runs_script=True)
 
     check_command.add_to(commands)
-    info = commands.add_parser("info", help="versions, the simulated device, options in force")
+    info = commands.add_parser("info", help="versions, simulated devices, real GPUs, options in force")
     info.add_argument("--json", action="store_true", help="for programs")
     info.set_defaults(command=_info)
 

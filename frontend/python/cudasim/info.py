@@ -1,4 +1,4 @@
-"""What `cudasim info` shows: versions, the simulated device, options in force and where they come from."""
+"""What `cudasim info` shows: versions, the simulated devices and real GPUs, options in force and where they come from."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import cudasim
 from cudasim import _native, cache, options, switch
+from cudasim.device import real_gpu
 from cudasim.device.device import devices
+from cudasim.errors import CudaSupportError
 
 if TYPE_CHECKING:
     from typing import Any
@@ -23,8 +25,19 @@ def _version_of(package):
         return None
 
 
+def _simulated_devices():
+    """(their profiles and memory, why the program sees none)"""
+    try:
+        seen = devices()
+    except CudaSupportError as error:  # hidden by CUDA_VISIBLE_DEVICES or NUMBA_DISABLE_CUDA
+        return [], str(error)
+    memory = ("memory_free", "memory_total")
+    return [{**device.profile, **dict(zip(memory, device.native.memory_info()))} for device in seen], ""
+
+
 def collect() -> Any:
     """Everything, as a dictionary that JSON can express."""
+    simulated, hidden = _simulated_devices()
     return {
         "versions": {
             "cudasim": cudasim.__version__,
@@ -40,10 +53,9 @@ def collect() -> Any:
             "machine": platform.machine(),
             "switch": "on" if switch.is_on() else "off",
         },
-        "devices": [
-            {**device.profile, **dict(zip(("memory_free", "memory_total"), device.native.memory_info()))}
-            for device in devices()
-        ],
+        "devices": simulated,
+        "no_devices": hidden,
+        "gpu": real_gpu.query(),
         "cache": cache.info(),
         "options": {
             option.name: dict(zip(("value", "source"), options.value_and_source(option.name)))
@@ -80,6 +92,9 @@ def as_text() -> Any:
             *_table([(name.replace("_", " "), _shown(value)) for name, value in values.items()]),
             "",
         ]
+    if everything["no_devices"]:
+        lines += ["no device", f"  {everything['no_devices']}", ""]
+    lines += [*everything["gpu"]["lines"], ""]
     lines += ["cache", *_table(cache.rows(everything["cache"])), ""]
     rows = [
         (
