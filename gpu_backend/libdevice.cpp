@@ -26,9 +26,9 @@ llvm::StringRef question_of(const llvm::CallBase& call) {
     return data != nullptr && data->isCString() ? data->getAsCString() : llvm::StringRef();
 }
 
-/// The library asks __nvvm_reflect how precise its parts are to be. LLVM knows `__CUDA_FTZ` and `__CUDA_ARCH`,
-/// and answers everything else with 0, which is sqrt.approx for `__CUDA_PREC_SQRT` (LLVM, "User Guide for NVPTX
-/// Back-end", "NVVM Reflect Pass"; nvcc's --prec-sqrt is on by default).
+/// The library asks __nvvm_reflect how precise its parts are to be. LLVM knows `__CUDA_FTZ` and
+/// `__CUDA_ARCH`, and answers everything else with 0, which is sqrt.approx for `__CUDA_PREC_SQRT` (LLVM,
+/// "User Guide for NVPTX Back-end", "NVVM Reflect Pass"; nvcc's --prec-sqrt is on by default).
 void ask_for_precision(llvm::Module& module) {
     llvm::Function* reflect = module.getFunction("__nvvm_reflect");
     if (reflect == nullptr) return;

@@ -104,8 +104,8 @@ std::vector<std::string> host_visible_variables(const llvm::Module& module) {
     return names;
 }
 
-/// Leaves `kernel` the only kernel, and what it does not reach to dead code elimination. The variables that it
-/// reaches stay visible: the host may read what it stores there, and write what it loads.
+/// Leaves `kernel` the only kernel, and what it does not reach to dead code elimination. The variables that
+/// it reaches stay visible: the host may read what it stores there, and write what it loads.
 void keep_only(llvm::Module& module, llvm::Function& kernel) {
     if (auto* annotations = module.getNamedMetadata("nvvm.annotations")) {
         std::vector<llvm::MDNode*> kept;
@@ -245,8 +245,8 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, bool wanted) {
                module);
 }
 
-/// Names of variables get characters that PTX has (PTX ISA, "Identifiers"). LLVM renames them too, but only after debug information has named them: GlobalOpt
-/// calls the parts of a split variable `tile.0`.
+/// Names of variables get characters that PTX has (PTX ISA, "Identifiers"). LLVM renames them too, but only
+/// after debug information has named them: GlobalOpt calls the parts of a split variable `tile.0`.
 void give_valid_names(llvm::Module& module) {
     for (auto& variable : module.globals()) {
         if (variable.isDeclaration()) continue;

@@ -2,9 +2,9 @@
 //
 // The state is what the threads' future depends on: their saved stacks and registers, shared memory, device
 // memory, and who is to go on next where threads take turns (interleaving.h). If a round of turns in which
-// each thread goes on brings it back unchanged, the next round will too, for ever; so this can be said without
-// a time limit and is never wrong. (A spin that counts its own iterations changes its state and
-// is left to the time limit.) Other workers hand their spinning blocks to worker 0 first, so that it sees all
+// each thread goes on brings it back unchanged, the next round will too, for ever; so this can be said
+// without a time limit and is never wrong. (A spin that counts its own iterations changes its state and is
+// left to the time limit.) Other workers hand their spinning blocks to worker 0 first, so that it sees all
 // of it.
 #include <llvm/Support/xxhash.h>
 
