@@ -1,5 +1,6 @@
 """Memory that programs take from the driver and never give back, and calls of the driver that fail."""
 
+import json
 import pickle
 
 import cudasim
@@ -126,3 +127,56 @@ def test_memory_that_nobody_writes_is_told_on_request(run):
     done = run("-m", "cudasim", "check", "--track-unused-memory", path.name)
     assert done.returncode == 1
     assert "800 bytes are allocated and never written: device array made at script.py:9" in done.stderr
+
+
+def test_causes_at_one_line_are_counted_and_others_have_findings_of_their_own(run):
+    path = run.write(
+        """
+        import numpy as np
+        from numba import cuda
+        from numba.cuda.cudadrv.driver import CudaAPIError, driver
+
+        @cuda.jit(device=True)
+        def put(x):
+            x[0] = cuda.threadIdx.x
+
+        @cuda.jit
+        def first(x):
+            put(x)
+
+        @cuda.jit
+        def second(x):
+            put(x)
+
+        first[1, 4](np.zeros(4))
+        second[1, 4](np.zeros(4))
+        one, other = cuda.device_array(4), cuda.managed_array(5)
+        lost = [driver.cuMemAlloc(10 * (i + 1)) for i in range(3)] + [driver.cuMemAllocManaged(8)]
+        for i in range(2):
+            try:
+                driver.cuMemFree(12345)
+            except CudaAPIError:
+                pass
+        """
+    )
+    done = run("-m", "cudasim", "check", "--track-unused-memory", "--json=found.json", path.name)
+    assert done.returncode == 1
+    found = json.loads((run.folder / "found.json").read_text())["findings"]
+    kinds = {(each["kind"], each["kernel"], each["location"][0]["line"], each["count"]) for each in found}
+    assert kinds >= {
+        ("data-race", "first", 8, 6),
+        ("data-race", "second", 8, 6),
+        ("unused-allocation", "", 20, 1),
+        ("memory-leak", "", 21, 3),
+        ("memory-leak", "", 21, 1),
+        ("failed-call", "", 24, 2),
+    }
+    assert "60 bytes of 3 calls of cuMemAlloc() are never given back; cuMemFree() does\n" in done.stderr
+    assert "8 bytes of cuMemAllocManaged() are never given back" in done.stderr
+    assert (
+        "32 bytes are allocated and never written: device array made at script.py:20\n  at script.py:20\n"
+        in (done.stderr)
+    )
+    assert "  at script.py:24\n  2 times\n" in done.stderr
+    places = [place for each in found for place in each["location"]]
+    assert {place["file"] for place in places} == {"script.py"}

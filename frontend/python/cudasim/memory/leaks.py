@@ -28,7 +28,8 @@ class Allocation(NamedTuple):
     """Memory that is to be given back."""
 
     number: int  #: in the order of the calls
-    what: str  #: "64 bytes of cuMemAlloc()"
+    call: str  #: "cuMemAlloc"
+    size: int  #: in bytes; 0: not known
     remedy: str  #: the call that gives it back
     place: SourceLocation
     names: dict[str, Any]
@@ -60,7 +61,8 @@ def taken(address: int, call: str, size: int, remedy: str, by_program: bool = Fa
         _count += 1
         _live[address] = Allocation(
             _count,
-            f"{size} byte{'s' * (size != 1)} of {call}()" if size else f"the memory of {call}()",
+            call,
+            size,
             remedy,
             place,
             names,
@@ -80,7 +82,7 @@ def taken_so_far() -> int:
 
 
 def report(since: int = 0) -> None:
-    """A finding for all that was taken and not given back. It is told once.
+    """A finding for each call in the program that took memory which was not given back. It is told once.
 
     :param since: what taken_so_far() said
     """
@@ -88,10 +90,15 @@ def report(since: int = 0) -> None:
         lost = {address: each for address, each in _live.items() if each.number > since}
         for address in lost:
             del _live[address]
+    of_call: dict[tuple[SourceLocation, str], list[Allocation]] = {}
     for each in lost.values():
-        host_findings.report(
-            "memory-leak", f"{each.what} are never given back; {each.remedy}() does", each.place, each.names
-        )
+        of_call.setdefault((each.place, each.call), []).append(each)
+    for (place, call), taken_there in of_call.items():
+        count, size, names = len(taken_there), sum(each.size for each in taken_there), taken_there[0].names
+        calls = f"{call}()" if count == 1 else f"{count} calls of {call}()"
+        what = f"{size} byte{'s' * (size != 1)} of {calls} are" if size else f"the memory of {calls} is"
+        message = f"{what} never given back; {taken_there[0].remedy}() does"
+        host_findings.report("memory-leak", message, place, names, count)
 
 
 def failed(error: Any) -> None:

@@ -18,7 +18,8 @@ from cudasim import _native
 from cudasim.device import driver_binding as binding
 from cudasim.device.current import current_device
 from cudasim.device.driver_binding import CUdeviceptr, address_of
-from cudasim.memory import leaks
+from cudasim.findings import SourceLocation
+from cudasim.memory import leaks, unwritten
 from cudasim.reports.tracebacks import calling_frame
 from cudasim.streams import stream_work
 from cudasim.streams.stream import Stream, checked_stream, key_of
@@ -54,7 +55,10 @@ def _label(what):
     frame = calling_frame()
     if frame is None:
         return what
-    return f"{what} made at {os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+    code, line = frame.f_code, frame.f_lineno or 0
+    label = f"{what} made at {os.path.basename(code.co_filename)}:{line}"
+    unwritten.places[label] = SourceLocation(code.co_filename, code.co_name, line, 0)
+    return label
 
 
 _Reference = type(ctypes.byref(ctypes.c_int()))

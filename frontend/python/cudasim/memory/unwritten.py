@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+    from cudasim.findings import SourceLocation
+
 
 def check_copy(context: Any, address: int, size: int, dtype: Any = np.uint8, name: str = "") -> None:
     """Warns of elements of device memory that are about to be copied to the host and that nobody wrote.
@@ -45,13 +47,24 @@ def track_unused() -> None:
     _native.track_unused_memory(current_device().with_engine())
 
 
+#: Label of an allocation → the line that has made it.
+places: dict[str, SourceLocation] = {}
+
+
 def report_unused() -> None:
-    """A finding for each allocation of the current device that nobody has written, where launches look for such memory."""
+    """A finding for each line whose memory on the current device nobody has written, where launches look for such memory."""
     if "init" not in options.get("check"):
         return
+    sizes: dict[str, list[int]] = {}
     for label, size in _native.unused_memory(current_device().with_engine()):
+        sizes.setdefault(label, []).append(size)
+    for label, each in sizes.items():
+        what = f"{sum(each)} bytes" if len(each) == 1 else f"{sum(each)} bytes, in {len(each)} allocations,"
         host_findings.report(
-            "unused-allocation", f"{size} bytes are allocated and never written: {label or 'device memory'}"
+            "unused-allocation",
+            f"{what} are allocated and never written: {label or 'device memory'}",
+            places.get(label, host_findings.NOWHERE),
+            count=len(each),
         )
 
 

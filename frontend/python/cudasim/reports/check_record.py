@@ -6,6 +6,7 @@ from the processes that it forks.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cudasim.reports.host_findings import host_finding
@@ -63,6 +64,12 @@ class Finds(NamedTuple):
 
     key: tuple[Any, ...]
     found: Found
+
+
+class Repeats(NamedTuple):
+    """What the host did in a finding that is known has happened again."""
+
+    key: tuple[Any, ...]
 
 
 class Explains(NamedTuple):
@@ -159,8 +166,13 @@ class Record:
 
     def _find(self, process, entry):
         known = self.found.get(entry.key)
-        if known is None or known.process == process:
+        if known is None or (known.process == process and entry.found.launch):
             self.found[entry.key] = entry.found._replace(process=process)
+        elif not entry.found.launch:  # another process has found the same
+            self.found[entry.key] = _again(known, entry.found.finding.count)
+
+    def _repeat(self, process, entry):
+        self.found[entry.key] = _again(self.found[entry.key], 1)
 
     def _explain(self, process, entry):
         self._explained.add((process, entry.number))
@@ -187,11 +199,19 @@ class Record:
         self.has_ended = True
 
 
+def _again(known, times):
+    """The finding of the host that has happened so many times more, and its report."""
+    count = known.finding.count + times
+    text = re.sub(r"  \d+ times\n\Z", "", known.text) + f"  {count} times\n"
+    return known._replace(finding=known.finding._replace(count=count), text=text)
+
+
 _ADDERS: dict[type, Any] = {
     Begins: Record._begin,
     Ends: Record._end,
     Ran: Record._run,
     Finds: Record._find,
+    Repeats: Record._repeat,
     Explains: Record._explain,
     Compared: Record._compare,
     Lost: Record._lose,

@@ -37,6 +37,9 @@ AFTER_THE_LAUNCH = frozenset(("data-race", "uninitialised-value"))
 #: Findings that say why results depend on the order: a race, or that races were not looked for to the end.
 ORDER_IS_EXPLAINED = frozenset(("data-race", "race-checks-ended"))
 
+#: Findings of the host that are told once for each cause.
+COUNTED_ALREADY = frozenset(("memory-leak", "unused-allocation"))
+
 #: The session of this process, if there is one.
 session: CheckSession | None = None
 
@@ -51,9 +54,10 @@ def refuse(name: str, error: errors.KernelMemoryError) -> None:
 
 
 def key_of(finding: Finding) -> tuple[Any, ...]:
-    """What findings of one cause have in common: the kind and the lines, in any order."""
+    """What findings of one cause have in common: the kind, the kernel and the lines, in any order."""
     places = [access.location for access in finding.accesses] or [finding.location]
-    return (finding.kind, *sorted((chain[0].file, chain[0].line) if chain else ("", 0) for chain in places))
+    lines = sorted((chain[0].file, chain[0].line) if chain else ("", 0) for chain in places)
+    return (finding.kind, finding.kernel, *lines)
 
 
 def _named(finding: Finding, text: str) -> tuple[Finding, str]:
@@ -240,8 +244,14 @@ class CheckSession:
 
     def take_host(self, finding: Finding, text: str) -> None:
         """What the program itself has done outside of launches, and the report for people."""
+        key = key_of(finding)
+        if finding.kind in COUNTED_ALREADY:
+            key = (*key, finding.message)
         with self._lock:
-            self._add_found(key_of(finding), Found(finding, text, (), 0))
+            if key in self.found:
+                self._add_entry(check_record.Repeats(key))
+            else:
+                self._add_found(key, Found(finding, text, (), 0))
 
     def _add(self, findings: list[tuple[Finding, str]], schedule: str | None) -> None:
         """:param schedule: None: the launch has not run"""

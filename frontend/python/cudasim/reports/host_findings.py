@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+#: Stands for a line of the host's program that is not known.
+NOWHERE = SourceLocation("", "", 0, 0)
+
+
 def users_place() -> tuple[SourceLocation, dict[str, Any]]:
     """The innermost line of the calling thread that is not cudasim's own, and the globals of its module."""
     frame = users_frame()
@@ -31,8 +35,12 @@ def host_finding(
     severity: str = "warning",
     kernel: str = "",
     accesses: tuple[RacingAccess, ...] = (),
+    count: int = 1,
 ) -> Finding:
-    """A Finding about a line of the host's program, of no thread."""
+    """A Finding about a line of the host's program, of no thread.
+
+    :param count: how often it happened there
+    """
     return Finding(
         kind=kind,
         severity=severity,
@@ -43,8 +51,8 @@ def host_finding(
         tid=(),
         ctaid=(),
         coordinates="",
-        location=(place,),
-        count=1,
+        location=(place,) if place != NOWHERE else (),
+        count=count,
         threads=1,
         object=None,
         waiting=(),
@@ -100,11 +108,13 @@ def report(
     message: str,
     place: SourceLocation | None = None,
     names: dict[str, Any] | None = None,
+    count: int = 1,
 ) -> None:
     """Tells a finding to whoever collects findings; else it is a warning.
 
     :param kind: its stable name in finding_kinds.def, of severity warning
     :param place: where, with the globals of that module; None: users_place()
+    :param count: how often it happened there
     """
     if place is None:
         place, names = users_place()
@@ -114,8 +124,9 @@ def report(
     if not collecting.collects() and session is None:
         warn_at(kind, message, place.file, place.line, names)
         return
-    finding = host_finding(kind, message, place)
+    finding = host_finding(kind, message, place, count=count)
     if collecting.collects():
         collecting.collect([finding])
     elif session is not None:
-        session.take_host(finding, f"warning: {kind}: {message}\n  at {place}\n")
+        at = f"  at {place}\n" if place != NOWHERE else ""
+        session.take_host(finding, f"warning: {kind}: {message}\n{at}")
