@@ -12,9 +12,9 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any
 
-from cudasim import check_reports, options, script_runner, suppressions, switch
+from cudasim import _option_values, check_reports, options, script_runner, suppressions, switch
 from cudasim.memory import leaks, unwritten
-from cudasim.reports import check_session, schedules, supervised_program
+from cudasim.reports import allowed_comments, check_session, schedules, supervised_program
 from cudasim.reports.check_journal import Journal
 from cudasim.reports.check_record import THE_PROGRAM, Record, Refused
 from cudasim.reports.check_session import CheckSession
@@ -225,6 +225,7 @@ def _report(parsed, record, ended, allowed, only, files, folder):
         reason = record.wrong_token or f"this program has {_number_of(record.launches, 'launch')}"
         raise UsageError(f"{parsed.schedule!r} is a token of another program: {reason}")
     record.finish()
+    findings = [each.finding for each in record.found.values()]
     found, used = _without_allowed(list(record.found.values()), allowed)
     out = files["log_file"] or sys.stderr
     schedule_count = 1
@@ -242,11 +243,14 @@ def _report(parsed, record, ended, allowed, only, files, folder):
                     f"cudasim check: {parsed.suppressions}:{suppression.line}: nothing was found that it allows",
                     file=out,
                 )
+        if record.has_ended and not problems and _checks_everything(parsed):
+            for message in allowed_comments.unused(record.files, findings):
+                print(f"cudasim check: {message}", file=out)
         print(_summary(counts), file=out, flush=True)
     _write_reports(parsed, files, found, counts, record, folder, problems)
     if not record.has_ended:
         print(f"cudasim check: {_early_end(record, ended)}", file=sys.stderr)
-    problems += suppressions.malformed_in_source(each.finding for each in record.found.values())
+    problems += allowed_comments.malformed(findings)
     for message in problems:
         print(f"cudasim check: {message}", file=sys.stderr)
     if problems:
@@ -345,6 +349,17 @@ def _cluster(address):
         raise UsageError(str(error)) from None
 
 
+def _checks_everything(parsed):
+    """Whether every launch is looked at, with all checks: only then nothing was found where there is no finding."""
+    return (
+        set(_option_values.checks("all").split(",")) <= set(options.get("check").split(","))
+        and parsed.kernel_name is None
+        and parsed.schedule is None
+        and not parsed.launch_skip
+        and parsed.launch_count is None
+    )
+
+
 def _own_schedule():
     """What the program's own schedule is called."""
     policy = options.get("policy")
@@ -395,7 +410,7 @@ def _without_allowed(found, allowed):
     for each in found:
         by = [suppression for suppression in allowed if suppressions.allows(suppression, each.finding)]
         used.update(by)
-        if not by and not suppressions.is_allowed_in_source(each.finding):
+        if not by and not allowed_comments.allows(each.finding):
             rest.append(each)
     order = {"error": 0, "warning": 1, "note": 2}
     rest.sort(key=lambda each: order[each.finding.severity])

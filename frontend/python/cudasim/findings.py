@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 
@@ -97,6 +98,13 @@ class Finding(NamedTuple):
     def headline(self) -> str:
         """Coordinates and message, as the exception says them (design rule C2)."""
         return f"{self.coordinates}: {self.message}" if self.coordinates else self.message
+
+
+def places_of(finding: Finding) -> Iterator[SourceLocation]:
+    """Its innermost lines: of each of its accesses, and its own."""
+    yield from (access.place for access in finding.accesses if access.place is not None)
+    if finding.place is not None:
+        yield finding.place
 
 
 def _chain(native):

@@ -1,30 +1,26 @@
-"""Findings that somebody has looked at and allows: lines of a file, and comments at the lines themselves.
+"""Findings that somebody has looked at and allows: lines of a file. Comments in the source do the same (reports/allowed_comments.py).
 
-A line of the file is `kind place # reason`, where the place is a file, `file:line` or `file:function`, and may have `*`:
+A line of the file is `kind place # reason`, where the place is a file, `file:line` or `file:function`:
 
     data-race  src/histogram.py:update  # lost counts do not matter for the preview
 
-A comment `# cudasim: allow data-race: why` at the line of either access says the same. One that gives no reason allows nothing, and is
-malformed as such a line of a file is.
+Kinds and places may have `*`, `?` and `[characters]`. A `#` that belongs to a place is written `[#]`.
 """
 
 from __future__ import annotations
 
 import fnmatch
-import linecache
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from cudasim.findings import SourceLocation
+from cudasim.findings import places_of
+from cudasim.reports import allowed_comments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from cudasim.findings import Finding
 
-_LINE = re.compile(r"(?P<kind>\S+)\s+(?P<place>\S+)\s*#\s*(?P<reason>\S.*)")
-_MEANT = re.compile(r"#\s*cudasim:\s*allow\b.*")
-_COMMENT = re.compile(r"#\s*cudasim:\s*allow\s+(?P<kinds>[\w\-, ]+?)\s*:\s*(?P<reason>\S.*)")
+#: In a place a # stands in brackets.
+_LINE = re.compile(r"(?P<kind>\S+)\s+(?P<place>(?:\[#\]|[^#])+?)\s*#(?!\])\s*(?P<reason>\S.*)")
 
 
 class SuppressionError(ValueError):
@@ -47,60 +43,45 @@ def read(path: str) -> list[Suppression]:
     :raises OSError: for a file that cannot be read
     """
     found = []
-    with open(path, encoding="utf-8") as file:
-        for number, text in enumerate(file, 1):
-            line = text.strip()
-            if not line or line.startswith("#"):
-                continue
-            match = _LINE.fullmatch(line)
-            if match is None:
-                raise SuppressionError(
-                    f"{path}:{number}: {line!r} is no suppression. Write: kind file[:line or :function]  # reason"
-                )
-            found.append(Suppression(match["kind"], match["place"], match["reason"], number))
+    with open(path, "rb") as file:
+        lines = file.read().splitlines()
+    for number, raw in enumerate(lines, 1):
+        try:
+            line = raw.decode("utf-8").strip()
+        except UnicodeDecodeError:
+            raise SuppressionError(f"{path}:{number}: this is no text in UTF-8") from None
+        if not line or line.startswith("#"):
+            continue
+        match = _LINE.fullmatch(line)
+        if match is None:
+            raise SuppressionError(
+                f"{path}:{number}: {line!r} is no suppression. Write: kind file[:line or :function]  # reason"
+            )
+        kind = match["kind"]
+        if not any(fnmatch.fnmatchcase(known, kind) for known in allowed_comments.kinds()):
+            raise SuppressionError(f"{path}:{number}: {allowed_comments.unknown_kind(kind)}")
+        found.append(Suppression(kind, match["place"], match["reason"], number))
     return found
 
 
 def line_for(finding: Finding) -> str:
     """What allows a finding, as a line of such a file without its reason."""
     place = finding.place
-    where = f"{place.file}:{place.function}" if place is not None else "*"
+    where = _escaped(f"{place.file}:{place.function}") if place is not None else "*"
     return f"{finding.kind}  {where}  # "
+
+
+def _escaped(name):
+    """The place that means this name and no other."""
+    name = re.sub(r"[*?\[#]|^ | $", lambda match: f"[{match[0]}]", name)
+    return re.sub(r"[\r\n\t\v\f]", "?", name)  # none of these can be written in a line
 
 
 def allows(suppression: Suppression, finding: Finding) -> bool:
     """Whether it is of that kind, and one of its places is that of the suppression."""
     return fnmatch.fnmatch(finding.kind, suppression.kind) and any(
-        _is_at(suppression.place, place) for place in _places(finding)
+        _is_at(suppression.place, place) for place in places_of(finding)
     )
-
-
-def is_allowed_in_source(finding: Finding) -> bool:
-    """Whether a comment at one of its lines allows it."""
-    for place in _places(finding):
-        match = _COMMENT.search(linecache.getline(place.file, place.line))
-        if match is not None and finding.kind in re.split(r"[\s,]+", match["kinds"]):
-            return True
-    return False
-
-
-def malformed_in_source(findings: Iterable[Finding]) -> list[str]:
-    """What is wrong with comments at the lines of these findings that are meant to allow something, a message each."""
-    messages = {}
-    for place in sorted({place for finding in findings for place in _places(finding)}):
-        line = linecache.getline(place.file, place.line)
-        meant = _MEANT.search(line)
-        if meant is not None and _COMMENT.search(line) is None:
-            messages[place.file, place.line] = (
-                f"{place}: {meant[0].strip()!r} is no suppression. Write: # cudasim: allow kind: reason"
-            )
-    return list(messages.values())
-
-
-def _places(finding: Finding) -> Iterator[SourceLocation]:
-    yield from (access.place for access in finding.accesses if access.place is not None)
-    if finding.place is not None:
-        yield finding.place
 
 
 def _is_at(wanted, place):

@@ -178,9 +178,13 @@ def test_suppressions_in_a_file_and_in_the_source(run):
     assert check(run, other).returncode == 1
 
 
-def test_generated_suppressions_allow_what_was_found(run):
-    assert check(run, RACY, "--gen-suppressions=new.txt").returncode == 1
-    assert check(run, RACY, "--suppressions=new.txt").returncode == 0
+@pytest.mark.parametrize("name", ["script.py", "sp ace.py", "d[1]/a*?.py", "50%#é # b.py", " tab\t.py"])
+def test_generated_suppressions_allow_what_was_found(run, name):
+    (run.folder / name).parent.mkdir(exist_ok=True)
+    path = run.write(RACY, name)
+    command = ("-m", "cudasim", "check")
+    assert run(*command, "--gen-suppressions=new.txt", path).returncode == 1
+    assert run(*command, "--suppressions=new.txt", path).returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -260,10 +264,19 @@ def test_numbers_that_are_none_are_told(run, command, number):
     assert len(done.stderr.splitlines()) <= (2 if command[0] == "check" else 30)
 
 
-def test_a_malformed_suppression_is_named_by_its_line(run):
-    (run.folder / "allowed.txt").write_text("data-race a.py # why\ndata-race\n")
+@pytest.mark.parametrize(
+    "line, reason",
+    [
+        (b"data-race", "'data-race' is no suppression. Write: kind file[:line or :function]  # reason"),
+        (b"data-rase a.py # why", "there is no kind of finding 'data-rase'. Did you mean 'data-race'?"),
+        (b"bogus* a.py # why", "there is no kind of finding 'bogus*'."),
+        (b"data-race a\xff\xfe.py # why", "this is no text in UTF-8"),
+    ],
+)
+def test_a_malformed_suppression_is_named_by_its_line(run, line, reason):
+    (run.folder / "allowed.txt").write_bytes(b"data-* a.py # why\n" + line + b"\n")
     done = check(run, RACY, "--suppressions=allowed.txt")
-    assert done.returncode == 2 and "allowed.txt:2" in done.stderr
+    assert (done.returncode, done.stderr) == (2, f"cudasim check: allowed.txt:2: {reason}\n")
 
 
 @pytest.mark.parametrize(
@@ -278,7 +291,39 @@ def test_a_malformed_comment_is_named_by_its_line(run, comment):
     )
     assert len(json.loads((run.folder / "f.json").read_text())["findings"]) == 1
     elsewhere = RACY.replace("out[0] = sum", f"out[0] = sum  # cudasim: {comment}")
-    assert check(run, elsewhere).returncode == 1
+    done = check(run, elsewhere)
+    assert done.returncode == 1 and f"script.py:14: '# cudasim: {comment}' is no suppression" in done.stderr
+
+
+def test_a_comment_that_names_no_kind_is_malformed(run):
+    done = check(
+        run, RACY.replace("tile[t] = x[t]", "tile[t] = x[t]  # cudasim: allow data-race, data-rase: why")
+    )
+    assert done.returncode == 2
+    (line,) = [line for line in done.stderr.splitlines() if "script.py:9: " in line]
+    assert line == (
+        "cudasim check: script.py:9: there is no kind of finding 'data-rase'. Did you mean 'data-race'?"
+    )
+
+
+@pytest.mark.parametrize("mode", ["native", "python"])
+def test_comments_that_allow_nothing_are_told(run, mode):
+    code = (
+        RACY.replace("tile[t] = x[t]", "tile[t] = x[t]  # cudasim: allow uninitialised-value: why")
+        .replace("x[cuda.threadIdx.x] *= 2", "x[cuda.threadIdx.x] *= 2  # cudasim: allow data-race: why")
+        .replace("sum += tile[i]", "sum += tile[i]  # cudasim: allow data-race: the sum is a preview")
+        .replace("out[0] = sum", "out[0] = sum  # cudasim: allow not-finite: a check that is off")
+        .replace("    print(", '    print("# cudasim: allow data-race: no comment" * 0, ')
+    )
+    done = check(run, code, f"--mode={mode}")
+    assert done.returncode == 0
+    assert done.stderr.splitlines() == [
+        "cudasim check: script.py:9: nothing was found that this comment allows",
+        "cudasim check: script.py:18: nothing was found that this comment allows",
+        "cudasim check: 2 launches of 2 kernels under 2 schedules: 0 findings",
+    ]
+    for part in ("--check=memory", "--kernel-name=total", "--launch-count=1"):
+        assert "nothing was found" not in check(run, code, f"--mode={mode}", part).stderr
 
 
 def test_kernels_and_launches_are_selected(run):

@@ -83,6 +83,7 @@ class LaunchEntry:
             self.plan = plan
         if check_session.session is not None:
             self.launch = partial(self._checked, self.launch)
+            check_session.session.add_files(file for file, _ in kernel.image.sources)
 
     def _launch_with_constants(self, buffer):
         warn_of_changes(self.kernel.constants)

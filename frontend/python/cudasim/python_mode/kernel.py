@@ -182,7 +182,11 @@ class PythonEntry:
                 )  # fmt: skip
 
             checks = check_session.session
-            report, outcome = launch() if checks is None else checks.run(self.plan, kernel.name, launch)
+            if checks is None:
+                report, outcome = launch()
+            else:
+                checks.add_files(kernel.files)
+                report, outcome = checks.run(self.plan, kernel.name, launch)
         raised, ends = [reporting.FromThread(*known) for known in outcome]
         if kernel.refusal is not None:
             self._report_refusal(raised.exception)

@@ -49,6 +49,12 @@ class Begins(NamedTuple):
     selected: bool
 
 
+class LiesIn(NamedTuple):
+    """A kernel that is launched has its code in these files."""
+
+    files: frozenset[str]
+
+
 class Ends(NamedTuple):
     """A launch has ended."""
 
@@ -115,6 +121,7 @@ class Record:
         self.own = own
         self.launches = self.selected = self.runs = self.lost = 0
         self.kernels: dict[str, int] = {}  #: name → launches
+        self.files: set[str] = set()  #: that code of launched kernels lies in
         self.found: dict[tuple[Any, ...], Found] = {}
         self.outcomes: dict[tuple[int, int], Outcome] = {}  #: by (process, launch), as in Found
         self.identities: dict[tuple[int, int], str] = {}  #: the same → kernel, grid, block
@@ -160,6 +167,9 @@ class Record:
         if entry.identity is not None:
             self.identities[process, entry.number] = entry.identity
             self.running[process, entry.number] = entry.kernel
+
+    def _add_files(self, process, entry):
+        self.files |= entry.files
 
     def _end(self, process, entry):
         self.running.pop((process, entry.number), None)
@@ -208,6 +218,7 @@ def _again(known, times):
 
 _ADDERS: dict[type, Any] = {
     Begins: Record._begin,
+    LiesIn: Record._add_files,
     Ends: Record._end,
     Ran: Record._run,
     Finds: Record._find,

@@ -23,7 +23,7 @@ from cudasim.reports.repetitions import Comparison, InChildren, Launch
 from cudasim.reports.schedules import fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from cudasim import errors
     from cudasim.findings import Finding
@@ -222,6 +222,13 @@ class CheckSession:
             why_not = f"launch {number} of this program is another one, of {identity.split()[0]}"
         self._add_entry(check_record.Meant(why_not))
         return [only.schedule] if why_not is None else []
+
+    def add_files(self, files: Iterable[str]) -> None:
+        """Files that the code of a kernel lies in that is launched."""
+        with self._lock:
+            new = frozenset(files) - self.record.files
+            if new:
+                self._add_entry(check_record.LiesIn(new))
 
     def finish(self) -> None:
         """The program is over: see Record.finish()."""
