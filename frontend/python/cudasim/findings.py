@@ -36,6 +36,16 @@ class MemoryObject(NamedTuple):
     element: str = ""
     element_type: str = ""
 
+    def __str__(self) -> str:
+        memory = f"{self.bytes} bytes" + (f" of {self.space} memory" if self.space else "")
+        if self.offset < 0:
+            where = f"{-self.offset} bytes before its start"
+        elif self.offset >= self.bytes:
+            where = f"{self.offset - self.bytes} bytes past its end"
+        else:
+            where = f"at byte {self.offset}"
+        return f"{self.name or 'unnamed'}, {memory} at {self.address:#x}; the access is {where}"
+
 
 class WaitingGroup(NamedTuple):
     """Threads of one block that stand at the same place; thread ranges are inclusive."""
@@ -62,6 +72,11 @@ class RacingAccess(NamedTuple):
     coordinates: str
     location: tuple
     value: str
+
+    def __str__(self) -> str:
+        by = f" by {self.coordinates}" if self.coordinates else ""
+        value = f", value {self.value}" if self.value else ""
+        return f"{self.what}{by}{value}" + (f", at {self.place}" if self.place is not None else "")
 
     @property
     def place(self) -> SourceLocation | None:
@@ -105,6 +120,12 @@ def places_of(finding: Finding) -> Iterator[SourceLocation]:
     yield from (access.place for access in finding.accesses if access.place is not None)
     if finding.place is not None:
         yield finding.place
+
+
+def without_repetition(kind: str, text: str) -> str:
+    """A text that names the kind, without the words of its message that say the same: "data-race: data race: write of x[0]"."""
+    said = kind.replace("-", " ")
+    return text.replace(f"{kind}: {said}: ", f"{kind}: ", 1)
 
 
 def _chain(native):

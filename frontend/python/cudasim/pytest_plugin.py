@@ -15,6 +15,7 @@ import contextlib
 import os
 import re
 import shlex
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -260,26 +261,60 @@ def pytest_runtest_setup(item: Any) -> None:
         pytest.fail(wrong, pytrace=False)
 
 
-@pytest.hookimpl(hookwrapper=True)
+@pytest.hookimpl(hookwrapper=True, trylast=True)  # inside of what pytest does with exceptions of threads
 def pytest_runtest_call(item: Any) -> Iterator[None]:
     """Tests that expect findings collect them; the others' are raised. Tests with schedules have them from all of these."""
     markers = list(item.iter_markers("cudasim_expect"))
+    _check_markers(markers)
     if item.stash.get(_schedules, 0):
         yield from _under_schedules(item, markers)
         return
     if not markers:
-        yield
+        with _errors_of_threads() as raised:
+            outcome: Any = yield
+        if outcome.excinfo is None and raised:
+            outcome.force_exception(raised[0])
         return
     from cudasim import options  # every run of pytest loads this module
-    from cudasim.reports.collecting import check
+    from cudasim.reports.collecting import check_all_threads
 
-    wrong = [marker for marker in markers if len(marker.args) != 1 or not set(marker.kwargs) <= {"line"}]
-    if wrong:
-        pytest.fail('write it as @pytest.mark.cudasim_expect("data-race", line=12)', pytrace=False)
-    with check(options.get("check")) as found:
-        outcome: Any = yield
+    with check_all_threads(options.get("check")) as found:
+        outcome = yield
     if outcome.excinfo is None:
         _compare(markers, found, outcome)
+
+
+def _check_markers(markers):
+    """Fails the test where a marker says nothing that can be found."""
+    if not markers:
+        return
+    from cudasim.reports import allowed_comments  # every run of pytest loads this module
+
+    for marker in markers:
+        if len(marker.args) != 1 or not set(marker.kwargs) <= {"line"}:
+            pytest.fail('write it as @pytest.mark.cudasim_expect("data-race", line=12)', pytrace=False)
+        if marker.args[0] not in allowed_comments.kinds():
+            pytest.fail(
+                f"@pytest.mark.cudasim_expect: {allowed_comments.unknown_kind(marker.args[0])}", pytrace=False
+            )
+
+
+@contextlib.contextmanager
+def _errors_of_threads():
+    """Gives a list, which gets what kernels raise in other threads of the test where nobody catches it."""
+    raised, before = [], threading.excepthook
+
+    def note(arguments):
+        if _with_findings(arguments.exc_value):
+            raised.append(arguments.exc_value)
+        before(arguments)
+
+    threading.excepthook = note
+    try:
+        yield raised
+    finally:
+        if threading.excepthook is note:
+            threading.excepthook = before
 
 
 def _under_schedules(item, markers):
@@ -307,11 +342,15 @@ def _under_schedules(item, markers):
 
 def _compare(markers, found, outcome, additions=None):
     """Fails the test where what was found is not what the markers expect."""
+    from cudasim.reports import allowed_comments  # every run of pytest loads this module
+
     missing = [marker for marker in markers if not any(_is_expected(marker, finding) for finding in found)]
     others = [
         finding
         for finding in found
-        if finding.severity != "note" and not any(_is_expected(marker, finding) for marker in markers)
+        if finding.severity != "note"
+        and not any(_is_expected(marker, finding) for marker in markers)
+        and not allowed_comments.allows(finding)
     ]
     said = [
         f"expected, but not found: {marker.args[0]}"
@@ -374,16 +413,19 @@ def _with_findings(exception):
 
 
 def _described(finding):
+    from cudasim.findings import without_repetition  # every run of pytest loads this module
+
     where = f"{finding.coordinates}: " if finding.coordinates else ""
-    lines = [f"{finding.severity}: {finding.kind}: {where}{finding.message or finding.exception_type}"]
+    said = without_repetition(finding.kind, f"{finding.kind}: {finding.message or finding.exception_type}")
+    lines = [f"{finding.severity}: {finding.kind}: {where}{said[len(finding.kind) + 2 :]}"]
     for place in finding.location:
         function = place.function or finding.kernel
         lines.append(f"  at {place.file}:{place.line}" + (f" in {function}" if function else ""))
     if (finding.threads or 0) > 1:
         lines.append(f"  {finding.count} times, in {finding.threads} threads")
     if finding.object is not None:
-        lines.append(f"  {finding.object}")
-    lines += [f"  {group}" for group in finding.waiting or ()]
+        lines.append(f"  object: {finding.object}")
+    lines += [f"  {group}" for group in (*finding.accesses, *finding.waiting)]
     if finding.reproduce:
         lines.append(f"  to reproduce: {finding.reproduce}")
     return "\n".join(lines)

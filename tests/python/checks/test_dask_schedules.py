@@ -146,7 +146,7 @@ for shared in (cuda.mapped_array(8, np.int32), cuda.managed_array(8, np.int32)):
     shared[:] = 0
     looks_up[2, 4](zeros(1), shared)
 """,
-        r"data-race: data race: \w+ of out\[1\] .* in kernel looks_up.* in kernel records",
+        r"data-race: \w+ of out\[1\] .* in kernel looks_up.* in kernel records",
         1,
     ),
     "fault of the program": (

@@ -15,7 +15,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from cudasim import options
-from cudasim.findings import from_native
+from cudasim.findings import from_native, without_repetition
 from cudasim.reports import check_record, child_processes
 from cudasim.reports.check_record import Found, Outcome, Record
 from cudasim.reports.host_findings import users_place
@@ -251,7 +251,7 @@ class CheckSession:
 
     def take_host(self, finding: Finding, text: str) -> None:
         """What the program itself has done outside of launches, and the report for people."""
-        key = key_of(finding)
+        key, text = key_of(finding), without_repetition(finding.kind, text)
         if finding.kind in COUNTED_ALREADY:
             key = (*key, finding.message)
         with self._lock:
@@ -266,6 +266,7 @@ class CheckSession:
         if not thread.selected:
             return
         for finding, text in (_named(*each) for each in findings):
+            text = without_repetition(finding.kind, text)
             if finding.kind in ORDER_IS_EXPLAINED:
                 self._add_entry(check_record.Explains(thread.number))
             known = self.found.get(key_of(finding))

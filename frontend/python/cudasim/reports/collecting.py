@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cudasim.findings import Finding
 
 _thread = threading.local()
+_of_all_threads: list[list[Finding]] = []  # of blocks for all threads, innermost last
 _around: list[Callable[[], contextlib.AbstractContextManager[None]]] = []
 _at_the_end: list[tuple[Callable[[], Any], Callable[[Any], None]]] = []
 
@@ -47,7 +48,7 @@ class Check(contextlib.ContextDecorator):
             raise RuntimeError(
                 "this object of cudasim.check() has had its `with` block; call cudasim.check() again for another one"
             )
-        self._block = _block(self._checks)
+        self._block = _block(self._checks, _thread.__dict__.setdefault("lists", []))
         return self._block.__enter__()
 
     def __exit__(self, *raised: Any) -> bool | None:
@@ -59,10 +60,14 @@ class Check(contextlib.ContextDecorator):
         return Check(self._checks)
 
 
+def check_all_threads(checks: str) -> contextlib.AbstractContextManager[list[Finding]]:
+    """As check(), for the launches of every host thread that is in no block of its own."""
+    return _block(checks, _of_all_threads)
+
+
 @contextlib.contextmanager
-def _block(checks):
+def _block(checks, lists):
     found: list[Finding] = []
-    lists = _thread.__dict__.setdefault("lists", [])
     with options.override(check=checks):
         lists.append(found)
         try:
@@ -88,10 +93,10 @@ def at_the_end(mark: Callable[[], Any], report: Callable[[Any], None]) -> None:
 
 
 def collects() -> bool:
-    """Whether this host thread is in such a block."""
-    return bool(getattr(_thread, "lists", None))
+    """Whether this host thread is in such a block, or there is one for all threads."""
+    return bool(getattr(_thread, "lists", None) or _of_all_threads)
 
 
 def collect(findings: Iterable[Finding]) -> None:
     """Adds to the list of the innermost block."""
-    _thread.lists[-1].extend(findings)
+    (getattr(_thread, "lists", None) or _of_all_threads)[-1].extend(findings)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from cudasim import errors
 from cudasim.findings import Finding, RacingAccess, SourceLocation
-from cudasim.reports import collecting
+from cudasim.reports import allowed_comments, collecting
 from cudasim.reports.tracebacks import add_note
 from cudasim.reports.user_warnings import users_frame, warn_at
 
@@ -95,7 +95,7 @@ def fail(found: list[tuple[Finding, str]]) -> None:
     elif session is not None:
         for finding, text in found:
             session.take_host(finding, text)
-    elif found:
+    elif found := [each for each in found if not allowed_comments.allows(each[0])]:
         error = errors.KernelError("\nalso: ".join(finding.headline() for finding, _ in found))
         error.findings = [finding for finding, _ in found]
         for _, text in found:
@@ -121,11 +121,11 @@ def report(
     from cudasim.reports import check_session  # it makes findings of the host, too
 
     session = check_session.session
-    if not collecting.collects() and session is None:
-        warn_at(kind, message, place.file, place.line, names)
-        return
     finding = host_finding(kind, message, place, count=count)
-    if collecting.collects():
+    if not collecting.collects() and session is None:
+        if not allowed_comments.allows(finding):
+            warn_at(kind, message, place.file, place.line, names)
+    elif collecting.collects():
         collecting.collect([finding])
     elif session is not None:
         at = f"  at {place}\n" if place != NOWHERE else ""

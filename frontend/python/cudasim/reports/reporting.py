@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cudasim import errors
 from cudasim._numba_config import poses_as_gpu
-from cudasim.findings import from_native
-from cudasim.reports import check_session, collecting
+from cudasim.findings import from_native, without_repetition
+from cudasim.reports import allowed_comments, check_session, collecting
 from cudasim.reports.captured_variables import argument_names, values_in_frame
 from cudasim.reports.raised_exceptions import NONE
 from cudasim.reports.tracebacks import add_note, at_kernel_lines
@@ -75,6 +75,9 @@ def deliver(
         found_warnings = []  # they are in the session's report
     else:
         found_warnings = [finding for finding in found if finding.severity == "warning"]
+        if found and not collecting.collects():
+            error_indices = [index for index in error_indices if not _is_allowed(found[index])]
+            found_warnings = [finding for finding in found_warnings if not _is_allowed(finding)]
     if collecting.collects() and interrupted is None and ends_launch.exception is None:
         if all(found[index].kind in check_session.AFTER_THE_LAUNCH for index in error_indices):
             write_back()
@@ -109,6 +112,12 @@ def deliver(
             del exception
 
 
+def _is_allowed(finding):
+    """Whether a comment in the source allows it, and the launch has computed what it computes all the same."""
+    lets_go_on = finding.severity == "warning" or finding.kind in check_session.AFTER_THE_LAUNCH
+    return lets_go_on and allowed_comments.allows(finding)
+
+
 def _with_place(ends_launch, found):
     """What ends a launch has the frames of the thread that raised it. Where it is an accident they get a place."""
     exception, tid, ctaid = ends_launch
@@ -137,7 +146,10 @@ def _exception(report, found, error_indices, names, exceptions, raised, host_exc
     if _in_doctest():
         shown = []  # until Python 3.13 it takes the last line of the notes for the message
     for index in shown:
-        note = (report.note_of if index == main_index else report.text_of)(index).rstrip("\n")
+        if index == main_index:
+            note = report.note_of(index).rstrip("\n")
+        else:
+            note = without_repetition(found[index].kind, report.text_of(index)).rstrip("\n")
         if note:
             add_note(exception, note)
     if own_frames:
