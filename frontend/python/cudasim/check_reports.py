@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import urllib.parse
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
@@ -51,9 +53,7 @@ def as_sarif(found: list[Found], folder: str) -> str:
             "ruleId": finding.kind,
             "ruleIndex": kinds.index(finding.kind),
             "level": _SARIF_LEVELS[finding.severity],
-            "message": {
-                "text": f"{finding.headline()} (kernel {finding.kernel}, {', '.join(each.schedules)})"
-            },
+            "message": {"text": f"{finding.headline()}{_context(each)}"},
         }
         if finding.place is not None:
             result["locations"] = [_sarif_location(finding.place, folder)]
@@ -84,34 +84,61 @@ def as_sarif(found: list[Found], folder: str) -> str:
     return json.dumps(log, indent=2) + "\n"
 
 
-def _sarif_location(place: Any, folder: str) -> dict[str, Any]:
-    path = os.path.abspath(place.file)
+def _context(found):
+    """The kernel and the schedules under which it was found, in brackets; nothing for findings of no kernel."""
+    kernel = [f"kernel {found.finding.kernel}"] if found.finding.kernel else []
+    known = ", ".join([*kernel, *found.schedules])
+    return f" ({known})" if known else ""
+
+
+def _uri(path, folder):
+    """As a reference relative to the folder, where the file lies below it."""
     inside = os.path.relpath(path, folder)
+    outside = inside.split(os.sep)[0] == os.pardir
+    quoted = urllib.parse.quote(os.fsencode(path if outside else inside))
+    return f"file://{quoted}" if outside else quoted
+
+
+def _sarif_location(place: Any, folder: str) -> dict[str, Any]:
     region = {"startLine": max(1, place.line)}
     if place.column:
         region["startColumn"] = place.column
-    uri = path if inside.startswith("..") else inside
+    uri = _uri(os.path.abspath(place.file), folder)
     return {
-        "physicalLocation": {"artifactLocation": {"uri": uri.replace(os.sep, "/")}, "region": region},
+        "physicalLocation": {"artifactLocation": {"uri": uri}, "region": region},
         "logicalLocations": [{"name": place.function, "kind": "function"}],
     }
 
 
+#: What XML 1.0 has no way to write.
+_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def _for_xml(text):
+    """The text, with escapes as Python writes them for characters that XML forbids."""
+    return _NOT_IN_XML.sub(lambda match: ascii(match[0])[1:-1], text)
+
+
 def as_junit(found: list[Found], kernels: dict[str, int]) -> str:
-    """One test case for each kernel that was launched; errors and warnings are failures."""
-    suite = ElementTree.Element("testsuite", name="cudasim check", tests=str(len(kernels)))
-    failures = 0
-    for name in kernels:
-        case = ElementTree.SubElement(suite, "testcase", classname="cudasim", name=name)
-        for each in found:
-            if each.finding.kernel != name or each.finding.severity == "note":
-                continue
-            failures += 1
+    """One test case for each kernel that was launched, and one for findings of no kernel; errors and warnings are failures."""
+    failures = [each for each in found if each.finding.severity != "note"]
+    cases: dict[str, list[Found]] = {name: [] for name in kernels}
+    of_program = []
+    for each in failures:
+        cases.get(each.finding.kernel, of_program).append(each)
+    named = [("cudasim", name, of_kernel) for name, of_kernel in cases.items()]
+    if of_program:
+        named.append(("cudasim.program", "outside of kernels", of_program))
+    suite = ElementTree.Element(
+        "testsuite", name="cudasim check", tests=str(len(named)), failures=str(len(failures))
+    )
+    for group, name, failed in named:
+        case = ElementTree.SubElement(suite, "testcase", classname=group, name=_for_xml(name))
+        for each in failed:
             failure = ElementTree.SubElement(
-                case, "failure", type=each.finding.kind, message=each.finding.headline()
+                case, "failure", type=each.finding.kind, message=_for_xml(each.finding.headline())
             )
-            failure.text = each.text
-    suite.set("failures", str(failures))
+            failure.text = _for_xml(each.text)
     root = ElementTree.Element("testsuites")
     root.append(suite)
     ElementTree.indent(root)

@@ -178,6 +178,54 @@ def test_suppressions_in_a_file_and_in_the_source(run):
     assert check(run, other).returncode == 1
 
 
+OUTSIDE_OF_KERNELS = """
+    import numpy as np
+    from numba import cuda
+    from numba.cuda.cudadrv.driver import driver
+
+    @cuda.jit
+    def odd(x):
+        if x[0] == 0:
+            raise ValueError("bad \\x1b[31m \\x01 <&> \\ufffe")
+
+    lost = driver.cuMemAlloc(64)
+    try:
+        odd[1, 1](np.zeros(1))
+    except ValueError:
+        pass
+"""
+
+
+def test_junit_has_findings_of_no_kernel_and_is_always_xml(run):
+    assert check(run, OUTSIDE_OF_KERNELS, "--junit=f.xml").returncode == 1
+    suite = ElementTree.parse(run.folder / "f.xml").getroot()[0]
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "2")
+    failures = {case.get("name"): case[0] for case in suite}
+    assert failures["outside of kernels"].get("type") == "memory-leak"
+    assert failures["odd"].get("message").endswith("bad \\x1b[31m \\x01 <&> \\ufffe")
+
+
+def test_sarif_has_references_that_are_valid(run):
+    (run.folder / "in").mkdir()
+    path = run.write(OUTSIDE_OF_KERNELS, "in/50%#é sp.py")
+    arguments = ("-m", "cudasim", "check", "--sarif=f.sarif")
+
+    def results():
+        return json.loads((run.folder / "f.sarif").read_text())["runs"][0]["results"]
+
+    def uris():
+        return {each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for each in results()}
+
+    run(*arguments, path)
+    assert uris() == {"in/50%25%23%C3%A9%20sp.py"}
+    texts = {each["ruleId"]: each["message"]["text"] for each in results()}
+    assert texts["memory-leak"] == "64 bytes of cuMemAlloc() are never given back; cuMemFree() does"
+    assert texts["kernel-exception"].endswith(" (kernel odd, reverse, forward)")
+    outside = run.write(OUTSIDE_OF_KERNELS, f"../{run.folder.name} #.py").resolve()
+    run(*arguments, outside)
+    assert uris() == {outside.as_uri()}
+
+
 @pytest.mark.parametrize("name", ["script.py", "sp ace.py", "d[1]/a*?.py", "50%#é # b.py", " tab\t.py"])
 def test_generated_suppressions_allow_what_was_found(run, name):
     (run.folder / name).parent.mkdir(exist_ok=True)
