@@ -1,7 +1,9 @@
 """Memory that programs take from the driver and never give back, and calls of the driver that fail."""
 
 import json
+import os
 import pickle
+import sysconfig
 
 import cudasim
 import numpy as np
@@ -49,6 +51,18 @@ def test_what_is_never_freed_is_told_where_it_was_taken():
     driver.cuMemFree(kept[0])
     driver.cuMemFree(kept[1])
     driver.cuMemFreeHost(kept[2])
+
+
+def test_installed_packages_are_not_the_place():
+    """The line is the program's that called the package."""
+    code = "def take(call):\n    return call(64)\n"
+    names = {"__name__": "some_package"}
+    exec(compile(code, os.path.join(sysconfig.get_path("purelib"), "some_package.py"), "exec"), names)
+    with cudasim.check("leaks") as found:
+        pointer = names["take"](driver.cuMemAlloc)
+    place = found[0].place
+    assert (place.file, place.function) == (__file__, "test_installed_packages_are_not_the_place")
+    driver.cuMemFree(pointer)
 
 
 def test_nothing_is_told_without_the_check():

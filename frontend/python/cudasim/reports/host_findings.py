@@ -11,7 +11,7 @@ from cudasim import errors
 from cudasim.findings import Finding, RacingAccess, SourceLocation
 from cudasim.reports import allowed_comments, collecting
 from cudasim.reports.tracebacks import add_note
-from cudasim.reports.user_warnings import users_frame, warn_at
+from cudasim.reports.user_warnings import programs_frame, warn_at
 
 if TYPE_CHECKING:
     from typing import Any
@@ -22,8 +22,8 @@ NOWHERE = SourceLocation("", "", 0, 0)
 
 
 def users_place() -> tuple[SourceLocation, dict[str, Any]]:
-    """The innermost line of the calling thread that is not cudasim's own, and the globals of its module."""
-    frame = users_frame()
+    """The innermost line of the calling thread that is the program's own, and the globals of its module."""
+    frame = programs_frame()
     place = SourceLocation(frame.f_code.co_filename, frame.f_code.co_name, frame.f_lineno or 0, 0)
     return place, frame.f_globals
 

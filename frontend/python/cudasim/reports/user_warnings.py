@@ -5,10 +5,14 @@ Kinds are rows of simulator/findings/finding_kinds.def; each has a class, cudasi
 
 from __future__ import annotations
 
+import functools
 import os
+import site
 import sys
 import warnings
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from cudasim import errors
 from cudasim.findings import SourceLocation
@@ -56,6 +60,43 @@ def users_frame() -> FrameType:
     while frame.f_back is not None and is_package_code(frame.f_code):
         frame = frame.f_back
     return frame
+
+
+def programs_frame() -> FrameType:
+    """The innermost frame of the calling thread that is the program's own code, and not an installed package's or Python's.
+
+    Where there is none, as in a program that is itself an installed package: that of users_frame(), or of NumPy's caller.
+    """
+    users = users_frame()
+    frame: FrameType | None = users
+    behind_numpy = None
+    while frame is not None and not is_package_code(frame.f_code):
+        file = frame.f_code.co_filename
+        if not _is_installed(file):
+            return frame
+        if behind_numpy is None and not file.startswith(_NUMPY_FOLDER):
+            behind_numpy = frame
+        frame = frame.f_back
+    return behind_numpy or users
+
+
+_NUMPY_FOLDER = os.path.dirname(np.__file__) + os.sep
+
+
+@functools.lru_cache(maxsize=1)
+def _installed_folders():
+    import sysconfig  # here: it is needed for findings only
+
+    folders = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib", "scripts")}
+    folders.update(site.getsitepackages() if hasattr(site, "getsitepackages") else ())
+    folders.add(site.getusersitepackages())
+    return (*(os.path.join(folder, "") for folder in folders if folder), _NUMPY_FOLDER, "<frozen ")
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_installed(file):
+    """Whether a file is of an installed package or of Python itself."""
+    return file.startswith(_installed_folders())
 
 
 def warn_at_users_line(kind: str, message: str) -> None:

@@ -15,7 +15,6 @@ code. A warning has the line of the access where the main thread makes it.
 from __future__ import annotations
 
 import ctypes
-import sys
 import weakref
 from typing import TYPE_CHECKING
 
@@ -26,8 +25,7 @@ from cudasim.device import host_visible
 from cudasim.device.current import current_device
 from cudasim.findings import RacingAccess, SourceLocation
 from cudasim.reports import host_findings
-from cudasim.reports.tracebacks import calling_frame
-from cudasim.reports.user_warnings import warn_at
+from cudasim.reports.user_warnings import programs_frame, warn_at
 from cudasim.type_system.array_layout import extent_in_bytes
 
 if TYPE_CHECKING:
@@ -282,5 +280,5 @@ def _listen():
 def _touched(number):
     watch = _watches.get(number)
     if watch is not None:
-        frame = calling_frame() or sys._getframe()
+        frame = programs_frame()
         watch.touched((frame.f_code.co_filename, frame.f_lineno, frame.f_globals))
