@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
 
@@ -120,6 +120,16 @@ def places_of(finding: Finding) -> Iterator[SourceLocation]:
     yield from (access.place for access in finding.accesses if access.place is not None)
     if finding.place is not None:
         yield finding.place
+
+
+def is_consequence(finding: Finding, found: Iterable[Finding]) -> bool:
+    """Whether another finding of the same launch says all that this one does: a division by zero gives infinity or NaN."""
+    return finding.kind == "not-finite" and any(
+        other.kind == "float-division"
+        and (other.kernel, other.location) == (finding.kernel, finding.location)
+        and other.count >= finding.count
+        for other in found
+    )
 
 
 def without_repetition(kind: str, text: str) -> str:

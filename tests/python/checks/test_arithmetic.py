@@ -6,6 +6,8 @@ import cudasim
 import numpy as np
 import pytest
 from cudasim import cuda, errors, options, types
+from cudasim.reports import check_session, schedules
+from cudasim.reports.check_session import CheckSession
 
 
 @cuda.jit
@@ -100,6 +102,36 @@ def test_the_first_number_that_is_not_finite():
     assert finding.place.line == squares.py_func.__code__.co_firstlineno + 3
     assert found_in(squares, array(np.float32, math.inf, math.nan), out=np.float32) == {}
     assert found_in(logarithms, array(np.float32, 1, 0, -1), out=np.float32) == {"not-finite": 2}
+
+
+@cuda.jit
+def quotients(x, y, out):
+    i = cuda.grid(1)
+    out[i] = x[i] / y[i]
+
+
+def test_a_division_by_zero_is_told_once():
+    """Quotients of other divisors that are too large are a finding of their own."""
+    out = np.zeros(2, np.float32)
+    zeros, small = array(np.float32, 0, 0), array(np.float32, 0, 1e-30)
+    assert found_in(quotients, array(np.float32, 1, -1), zeros, out=np.float32) == {"float-division": 2}
+    assert found_in(quotients, array(np.float32, 1, 1e30), small, out=np.float32) == {
+        "float-division": 1,
+        "not-finite": 2,
+    }
+    with (
+        options.override(check="arithmetic"),
+        pytest.warns(errors.FloatDivisionWarning) as warned,
+    ):
+        quotients[1, 2](array(np.float32, 1, 1), zeros, out)
+    assert [each.category for each in warned] == [errors.FloatDivisionWarning]
+    session = CheckSession(schedules.first(1))
+    with pytest.MonkeyPatch.context() as patch, options.override(check="arithmetic"):
+        patch.setattr(check_session, "session", session)
+        quotients[1, 2](array(np.float32, 1, 1), zeros, out)
+    assert [(each.finding.kind, each.schedules) for each in session.found.values()] == [
+        ("float-division", ("reverse", "forward"))
+    ]
 
 
 def test_it_is_for_those_who_ask():

@@ -15,7 +15,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from cudasim import options
-from cudasim.findings import from_native, without_repetition
+from cudasim.findings import from_native, is_consequence, without_repetition
 from cudasim.reports import check_record, child_processes
 from cudasim.reports.check_record import Found, Outcome, Record
 from cudasim.reports.host_findings import users_place
@@ -265,6 +265,8 @@ class CheckSession:
         thread = self._thread
         if not thread.selected:
             return
+        all_found = [finding for finding, _ in findings]
+        findings = [each for each in findings if not is_consequence(each[0], all_found)]
         for finding, text in (_named(*each) for each in findings):
             text = without_repetition(finding.kind, text)
             if finding.kind in ORDER_IS_EXPLAINED:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cudasim import errors
 from cudasim._numba_config import poses_as_gpu
-from cudasim.findings import from_native, without_repetition
+from cudasim.findings import from_native, is_consequence, without_repetition
 from cudasim.reports import allowed_comments, check_session, collecting
 from cudasim.reports.captured_variables import argument_names, values_in_frame
 from cudasim.reports.raised_exceptions import NONE
@@ -74,14 +74,18 @@ def deliver(
         ]
         found_warnings = []  # they are in the session's report
     else:
-        found_warnings = [finding for finding in found if finding.severity == "warning"]
+        found_warnings = [
+            finding
+            for finding in found
+            if finding.severity == "warning" and not is_consequence(finding, found)
+        ]
         if found and not collecting.collects():
             error_indices = [index for index in error_indices if not _is_allowed(found[index])]
             found_warnings = [finding for finding in found_warnings if not _is_allowed(finding)]
     if collecting.collects() and interrupted is None and ends_launch.exception is None:
         if all(found[index].kind in check_session.AFTER_THE_LAUNCH for index in error_indices):
             write_back()
-        collecting.collect(found)
+        collecting.collect(finding for finding in found if not is_consequence(finding, found))
         return
     failed = bool(error_indices) or interrupted is not None or ends_launch.exception is not None
     if not failed:
