@@ -123,7 +123,7 @@ def as_junit(found: list[Found], kernels: dict[str, int]) -> str:
     """One test case for each kernel that was launched, and one for findings of no kernel; errors and warnings are failures."""
     failures = [each for each in found if each.finding.severity != "note"]
     cases: dict[str, list[Found]] = {name: [] for name in kernels}
-    of_program = []
+    of_program: list[Found] = []
     for each in failures:
         cases.get(each.finding.kernel, of_program).append(each)
     named = [("cudasim", name, of_kernel) for name, of_kernel in cases.items()]

@@ -64,8 +64,8 @@ def unused(files: Iterable[str], findings: Iterable[Finding]) -> list[str]:
     """
     found: dict[tuple[str, int], set[str]] = {}
     for finding in findings:
-        for place in places_of(finding):
-            found.setdefault((place.file, place.line), set()).add(finding.kind)
+        for at in places_of(finding):
+            found.setdefault((at.file, at.line), set()).add(finding.kind)
     messages = []
     for file in sorted(set(files)):
         for line, text in _comments(file):
@@ -98,7 +98,7 @@ def _kinds_in(line):
     return re.split(r"[\s,]+", match["kinds"].strip(" ,")) if match is not None else []
 
 
-def _comments(file) -> Iterator[tuple[int, str]]:
+def _comments(file: str) -> Iterator[tuple[int, str]]:
     """(line, text) of each comment in a Python file that is meant to allow something."""
     text = "".join(linecache.getlines(file))
     if _MEANT.search(text) is None:
