@@ -269,14 +269,15 @@ def pytest_runtest_call(item: Any) -> Iterator[None]:
     if item.stash.get(_schedules, 0):
         yield from _under_schedules(item, markers)
         return
+    from cudasim import options, switch  # every run of pytest loads this module
+
     if not markers:
-        with _errors_of_threads() as raised:
+        with _errors_of_threads() if switch.is_on() else contextlib.nullcontext() as raised:
             outcome: Any = yield
         if outcome.excinfo is None and raised:
             outcome.force_exception(raised[0])
         return
-    from cudasim import options  # every run of pytest loads this module
-    from cudasim.reports.collecting import check_all_threads
+    from cudasim.reports.collecting import check_all_threads  # every run of pytest loads this module
 
     with check_all_threads(options.get("check")) as found:
         outcome = yield
