@@ -105,8 +105,8 @@ plus_one[1, 64](x, y)
 x[:20] = x[30:50] = 1
 plus_two[1, 64](x, y)
 """,
-        r"error: uninitialised-value: .*: x\[0\] in global memory .*in kernel plus_one, 64 times.*"
-        r"error: uninitialised-value: .*: x\[20\] in global memory .*in kernel plus_two, 24 times.*"
+        r"error: uninitialised-value: x\[0\] in global memory .*in kernel plus_one, 64 times.*"
+        r"error: uninitialised-value: x\[20\] in global memory .*in kernel plus_two, 24 times.*"
         r"in launch 2 of the program, order of threads: reverse, lockstep, .*, forward\n.* 2 findings ",
         1,
     ),
