@@ -258,7 +258,7 @@ def test_values_are_those_of_whole_elements(monkeypatch, dtype, size):
     with options.override(check="all"):
         writes_one[1, 32](np.zeros(size, dtype), 2)
         writes_one[1, 32](cuda.to_device(np.zeros((2, 2 * size), dtype))[1, ::2], 2)
-    found = [outcome.differences[0][1] for outcome in session.outcomes.values()]
+    found = [outcome.differences[0][1] for outcome in session.record.outcomes.values()]
     element, value, own = found[0]
     assert (element, np.dtype(dtype).type(value), np.dtype(dtype).type(own)) == ("x[2]", 1, 32)
     assert found == [found[0]] * 2
