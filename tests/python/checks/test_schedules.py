@@ -1,11 +1,13 @@
 """Policies that switch between accesses, tokens that repeat them, and results that depend on the order."""
 
 import gc
+import inspect
 import json
 import re
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 
 import cudasim
@@ -387,26 +389,15 @@ def test_a_test_has_schedules(run):
 def test_a_stopped_process_is_no_livelock(run):
     """Threads that wait for their turn in lockstep do not spin, however long the others do."""
     script = run.write(
-        """
-        import numpy as np
-        from cudasim import cuda, options
-
-        @cuda.jit
-        def takes_a_lock(lock, x):
-            for _ in range(3):
-                while cuda.atomic.cas(lock, 0, 0, 1) != 0:
-                    pass
-                cuda.threadfence()
-                x[0] += 1
-                cuda.threadfence()
-                cuda.atomic.exch(lock, 0, 0)
-
-        options.set(policy="lockstep")
-        for _ in range(6):
-            x = np.zeros(1, np.int32)
-            takes_a_lock[2, 32](np.zeros(1, np.int32), x)
-            print(x[0], flush=True)
-        """
+        "import numpy as np\nfrom cudasim import cuda, options\n\n"
+        + inspect.getsource(takes_a_lock.py_func)
+        + textwrap.dedent("""
+            options.set(policy="lockstep")
+            for _ in range(6):
+                x = np.zeros(1, np.int32)
+                takes_a_lock[2, 32](np.zeros(1, np.int32), x)
+                print(x[0], flush=True)
+        """)
     )
     process = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True)
     lines = [process.stdout.readline()]
