@@ -136,6 +136,17 @@ void name_arrays(BoundHostPlan& bound, const std::vector<ArrayArgument>& arrays)
     }
 }
 
+/// The element that the byte lies in, and its type; nullopt when it lies in none of these arrays.
+std::optional<std::pair<std::string, std::string>> element_in(
+    const std::vector<execution::NamedArray>& arrays, std::uint64_t address) {
+    for (const auto& array : arrays) {
+        const auto [low, end] = array.range();
+        if (address < low || address >= end) continue;
+        if (auto element = array.element_at(address)) return std::pair(*element, array.element_type);
+    }
+    return std::nullopt;
+}
+
 }  // namespace
 
 void bind_launch(py::module_& module) {
@@ -168,17 +179,10 @@ void bind_launch(py::module_& module) {
             "(address, bytes, label) of each allocation that kernels may use.")
         .def(
             "element_at",
-            [](const BoundPlan& self, const py::bytes& parameters,
-               std::uint64_t address) -> std::optional<std::pair<std::string, std::string>> {
+            [](const BoundPlan& self, const py::bytes& parameters, std::uint64_t address) {
                 const std::string_view bytes = parameters;
-                for (const auto& array :
-                     driver::array_arguments(self.plan, std::as_bytes(std::span(bytes)))) {
-                    const auto [low, end] = array.range();
-                    if (address < low || address >= end) continue;
-                    if (auto element = array.element_at(address))
-                        return std::pair(*element, array.element_type);
-                }
-                return std::nullopt;
+                return element_in(driver::array_arguments(self.plan, std::as_bytes(std::span(bytes))),
+                                  address);
             },
             "The element of an argument that the byte lies in, and its type; None when it lies in none.")
         .def("compile", &compile, "Compiles the kernel now; returns its bytes of static shared memory.");
@@ -202,9 +206,10 @@ void bind_launch(py::module_& module) {
             "As LaunchPlan's.")
         .def(
             "element_at",
-            [](const BoundHostPlan&, const py::object&,
-               std::uint64_t) -> std::optional<std::pair<std::string, std::string>> { return std::nullopt; },
-            "None: arguments of host code are its own.")
+            [](const BoundHostPlan& self, const py::object&, std::uint64_t address) {
+                return element_in(self.plan.options.arrays, address);
+            },
+            "As LaunchPlan's, of the arrays of name_arrays(); the first argument has no meaning.")
         .def("record_as", &record_as, py::arg("number"), py::arg("display_name"), py::arg("arguments"),
              py::arg("parameters"), py::arg("front_end"), py::arg("roots"), py::arg("version"),
              py::arg("keep_after") = false, "The next launch is recorded; take_record() has it afterwards.")

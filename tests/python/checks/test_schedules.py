@@ -257,11 +257,12 @@ def writes_one(x, index):
 
 @pytest.mark.parametrize("size", [3, 5])
 @pytest.mark.parametrize("dtype", ["int64", "float16", "float32", "float64", "complex64", "complex128"])
-def test_values_are_those_of_whole_elements(monkeypatch, dtype, size):
+@pytest.mark.parametrize("mode", ["native", "python"])
+def test_values_are_those_of_whole_elements(monkeypatch, mode, dtype, size):
     """The first byte that differs lies within the element, which may be the last."""
     session = CheckSession(schedules.first(1))
     monkeypatch.setattr(check_session, "session", session)
-    with options.override(check="all"):
+    with options.override(check="all", mode=mode):
         writes_one[1, 32](np.zeros(size, dtype), 2)
         writes_one[1, 32](cuda.to_device(np.zeros((2, 2 * size), dtype))[1, ::2], 2)
     found = [outcome.differences[0][1] for outcome in session.record.outcomes.values()]

@@ -84,8 +84,6 @@ def describe(plan: Any, parameters: bytes | None, differing: DifferingBytes) -> 
 
 def _element(plan, parameters, address):
     """The element that a byte lies in: its name, type, and how many bytes before it it begins. None for none."""
-    if parameters is None:
-        return None
     at = functools.partial(plan.element_at, parameters)
     # Of an array's last element the plan knows the first byte only; of the others it knows any byte.
     offset = next((offset for offset in range(_LONGEST_NUMBER) if at(address - offset)), None)
