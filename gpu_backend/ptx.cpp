@@ -30,6 +30,7 @@
 #include <optional>
 #include <set>
 
+#include "gpu_backend/asynchronous_copies.h"
 #include "gpu_backend/cache_hints.h"
 #include "gpu_backend/check_expansion.h"
 #include "gpu_backend/defined_values.h"
@@ -142,7 +143,7 @@ std::string where(const llvm::Instruction& instruction) {
 }
 
 /// What the NVPTX back end answers with the end of the process.
-void refuse_unsupported(const llvm::Module& module, const std::string& architecture) {
+void refuse_unsupported(const llvm::Module& module) {
     for (const auto& function : module) {
         for (const auto& instruction : llvm::instructions(function)) {
             std::string what;
@@ -161,13 +162,6 @@ void refuse_unsupported(const llvm::Module& module, const std::string& architect
             if (!what.empty()) {
                 throw PtxError(Code::unsupported_code,
                                where(instruction) + ": " + what + " cannot run on a GPU");
-            }
-            const auto* callee = call ? call->getCalledFunction() : nullptr;
-            if (callee && callee->getName().starts_with("llvm.nvvm.cp.async.") &&
-                architecture_number(architecture) < 80) {
-                throw PtxError(
-                    Code::unsupported_code,
-                    where(instruction) + ": cp.async needs sm_80, and the PTX is for " + architecture);
             }
         }
     }
@@ -331,7 +325,8 @@ std::string to_ptx(const image::KernelImage& image, std::string_view kernel, con
     else
         strip_contraction(module);
     if (options.link_libdevice && calls_libdevice(module)) link_libdevice(module);
-    refuse_unsupported(module, options.architecture);
+    if (architecture_number(options.architecture) < 80) copy_at_once(module);
+    refuse_unsupported(module);
     define_values(module);
     function.setName(ptx_name(kernel));
     lower_memory_model(module, architecture_number(options.architecture) >= 60);

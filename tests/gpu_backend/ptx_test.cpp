@@ -354,6 +354,35 @@ declare i32 @__nv_float2uint_rz(float)
     EXPECT_TRUE(contains(ptx, "cvt.rzi.u32.f32")) << ptx;
 }
 
+TEST(Ptx, asynchronous_copies_are_copies_before_sm_80) {
+    const std::string text = header + R"(
+@tile = internal addrspace(3) global [64 x i32] undef, align 16
+define void @k(ptr addrspace(1) %p, i32 %n) {
+  call void @llvm.nvvm.cp.async.ca.shared.global.4(ptr addrspace(3) @tile, ptr addrspace(1) %p)
+  call void @llvm.nvvm.cp.async.cg.shared.global.16.s(ptr addrspace(3) @tile, ptr addrspace(1) %p, i32 %n)
+  call void @llvm.nvvm.cp.async.commit.group()
+  call void @llvm.nvvm.cp.async.wait.group(i32 0)
+  call void @llvm.nvvm.cp.async.wait.all()
+  %x = load volatile i32, ptr addrspace(3) @tile
+  store i32 %x, ptr addrspace(1) %p
+  ret void
+}
+declare void @llvm.nvvm.cp.async.ca.shared.global.4(ptr addrspace(3), ptr addrspace(1))
+declare void @llvm.nvvm.cp.async.cg.shared.global.16.s(ptr addrspace(3), ptr addrspace(1), i32)
+declare void @llvm.nvvm.cp.async.commit.group()
+declare void @llvm.nvvm.cp.async.wait.group(i32 immarg)
+declare void @llvm.nvvm.cp.async.wait.all()
+!nvvm.annotations = !{!0}
+!0 = !{ptr @k, !"kernel", i32 1}
+)";
+    const std::string old = ptx_of(text, "k"), present = ptx_of(text, "k", {.architecture = "sm_80"});
+    EXPECT_FALSE(contains(old, "cp.async")) << old;
+    EXPECT_TRUE(contains(old, "st.shared")) << old;
+    EXPECT_TRUE(contains(present, "cp.async.ca.shared.global")) << present;
+    EXPECT_TRUE(contains(present, "cp.async.cg.shared.global")) << present;
+    EXPECT_TRUE(contains(present, "cp.async.wait_group")) << present;
+}
+
 TEST(Ptx, without_a_toolkit_maths_functions_stay_external) {
     if (find_libdevice()) GTEST_SKIP() << "a CUDA toolkit is installed: " << *find_libdevice();
     EXPECT_TRUE(contains(ptx_of(everything, "scale"), "__nv_sin"));
