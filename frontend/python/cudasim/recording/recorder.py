@@ -15,6 +15,7 @@ import re
 import struct
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -189,6 +190,7 @@ class RecordFile:
         """
         self.path = os.path.abspath(path)
         self._arguments = [self.path, kernel, launches, keep_after]
+        self._lock = threading.Lock()
         self._pid = os.getpid()
         self._writer: Any = None
         self.refused: list[str] = []
@@ -206,10 +208,12 @@ class RecordFile:
     def _add(self, record: Any) -> None:
         if os.getpid() != self._pid:  # a fork
             self._pid, self.path, self._writer = os.getpid(), self.of_process(os.getpid()), None
-        if self._writer is None:
-            self.open()
-            atexit.register(self.close)
-        self._writer.add(record)
+            self._lock = threading.Lock()
+        with self._lock:  # several host threads may launch
+            if self._writer is None:
+                self.open()
+                atexit.register(self.close)
+            self._writer.add(record)
 
     def close(self) -> None:
         """Ends the file of this process, when what is enqueued has run. :raises errors.RecordError"""
