@@ -7,6 +7,8 @@
 
 #include <optional>
 
+#include "simulator/image/asynchronous_copy.h"
+
 namespace cudasim::gpu_backend {
 namespace {
 
@@ -20,20 +22,6 @@ std::optional<std::uint64_t> bytes_of(llvm::StringRef name) {
     return name.consumeInteger(10, bytes) ? std::nullopt : std::optional(bytes);
 }
 
-void copy(llvm::CallInst& call, std::uint64_t bytes) {
-    llvm::IRBuilder<> builder(&call);
-    const llvm::Align alignment(bytes);
-    llvm::Value *target = call.getArgOperand(0), *source = call.getArgOperand(1);
-    llvm::Value* read = builder.getInt64(bytes);
-    if (call.arg_size() > 2) {
-        // The rest is filled with zeros.
-        read = builder.CreateBinaryIntrinsic(
-            llvm::Intrinsic::umin, builder.CreateZExt(call.getArgOperand(2), builder.getInt64Ty()), read);
-        builder.CreateMemSet(target, builder.getInt8(0), bytes, alignment);
-    }
-    builder.CreateMemCpy(target, alignment, source, alignment, read);
-}
-
 }  // namespace
 
 void copy_at_once(llvm::Module& module) {
@@ -45,7 +33,11 @@ void copy_at_once(llvm::Module& module) {
         for (llvm::User* user : llvm::make_early_inc_range(function.users())) {
             auto* call = llvm::dyn_cast<llvm::CallInst>(user);
             if (call == nullptr || call->getCalledFunction() != &function) continue;
-            if (bytes) copy(*call, *bytes);
+            if (bytes) {
+                llvm::IRBuilder<> builder(call);
+                llvm::Value* wanted = call->arg_size() > 2 ? call->getArgOperand(2) : nullptr;
+                image::copy_at_once(builder, call->getArgOperand(0), call->getArgOperand(1), *bytes, wanted);
+            }
             call->eraseFromParent();
         }
         if (function.use_empty()) function.eraseFromParent();

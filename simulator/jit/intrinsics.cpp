@@ -8,6 +8,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "simulator/image/asynchronous_copy.h"
 #include "simulator/image/sync_scopes.h"
 #include "simulator/jit/asynchronous_copies.h"
 #include "simulator/jit/c_types.h"
@@ -336,15 +337,10 @@ Value* fence(Site& at) {
 template <std::uint64_t bytes>
 Value* copy_to_shared(Site& at) {
     auto& b = at.builder;
-    const Align alignment(bytes);
-    Value *target = at.argument(0), *source = at.argument(1), *all = b.getInt64(bytes), *read = all;
-    if (at.call.arg_size() > 2) {
-        // The rest is filled with zeros.
-        read = b.CreateBinaryIntrinsic(Intrinsic::umin, b.CreateZExt(at.argument(2), b.getInt64Ty()), all);
-        b.CreateMemSet(target, b.getInt8(0), bytes, alignment);
-    }
-    b.CreateMemCpy(target, alignment, source, alignment, read);
-    mark_copy(b, {CopyStep::begin, target, source, all, read, nullptr});
+    Value *target = at.argument(0), *source = at.argument(1);
+    Value* wanted = at.call.arg_size() > 2 ? at.argument(2) : nullptr;
+    Value* read = image::copy_at_once(b, target, source, bytes, wanted);
+    mark_copy(b, {CopyStep::begin, target, source, b.getInt64(bytes), read, nullptr});
     return nullptr;
 }
 Value* commit_copies(Site& at) {
