@@ -40,6 +40,7 @@
 #include "gpu_backend/libdevice.h"
 #include "gpu_backend/memory_model.h"
 #include "gpu_backend/named_barriers.h"
+#include "gpu_backend/placed_globals.h"
 #include "simulator/image/contraction.h"
 #include "simulator/image/isolated_reading.h"
 #include "simulator/image/recording_handler.h"
@@ -309,6 +310,7 @@ std::string to_ptx(const image::KernelImage& image, std::string_view kernel, con
     llvm::Module& module = **parsed;
     module.setTargetTriple(ref(image::target_triple));
     module.setDataLayout(machine->createDataLayout());
+    if (options.globals_base) place_globals_at(module, *options.globals_base);
     llvm::Function& function = entry_of(image, module, kernel);
     expand_checks(module);
     lower_cache_hints(module);

@@ -1,6 +1,8 @@
 // KernelImage → PTX through LLVM's NVPTX back end: the same kernel that the simulator runs, for a real GPU.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -30,6 +32,9 @@ struct PtxOptions {
     bool optimise = true;
     DebugInfo debug_info = DebugInfo::full;
     LaunchBounds bounds;
+    /// Where the image's global variables begin, for PTX that contains their addresses (placed_globals.h);
+    /// else they are variables of the module.
+    std::optional<std::uint64_t> globals_base;
 };
 
 /// The user's error: what was asked for cannot be turned into PTX.

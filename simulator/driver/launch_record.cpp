@@ -4,18 +4,11 @@
 #include <llvm/Support/xxhash.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
-#include "simulator/memory/large_buffer.h"
-
 namespace cudasim::driver {
-
-Content::Content(std::uint64_t size) : data_(memory::large_buffer(size)), size_(size) {}
-
-Content::Content(std::string_view text) : Content(text.size()) {
-    if (!text.empty()) std::memcpy(data_.get(), text.data(), text.size());
-}
 
 namespace {
 
@@ -39,6 +32,55 @@ std::optional<MemoryKind> memory_kind_of(std::string_view name) {
 Hash hash_of(std::span<const std::byte> bytes) {
     const auto hash = llvm::xxh3_128bits({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
     return {hash.low64, hash.high64};
+}
+
+namespace {
+
+/// Whether a word at a multiple of 8 lies in one of the ranges, which are sorted.
+bool holds_addresses(const RecordedMemory& range, const std::vector<records::GpuMemory>& memory) {
+    const std::uint64_t lowest = memory.front().address,
+                        highest = memory.back().address + memory.back().bytes;
+    const auto* bytes = range.before->data();
+    for (std::uint64_t at = (8 - range.address % 8) % 8; at + 8 <= range.bytes; at += 8) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, bytes + at, 8);
+        if (word < lowest || word > highest) continue;
+        const auto next = std::ranges::upper_bound(memory, word, {}, &records::GpuMemory::address);
+        if (next != memory.begin() && word - std::prev(next)->address <= std::prev(next)->bytes) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+records::GpuLaunch gpu_launch_of(const LaunchRecord& record, std::vector<std::size_t>& indices) {
+    const auto extents = [](const execution::Dim3& dim) {
+        return std::array<std::uint32_t, 3>{dim.x, dim.y, dim.z};
+    };
+    records::GpuLaunch launch{.number = record.number,
+                              .kernel = record.display_name,
+                              .grid = extents(record.configuration.grid),
+                              .block = extents(record.configuration.block),
+                              .dynamic_shared_bytes = record.configuration.dynamic_shared_bytes,
+                              .parameters = record.parameters};
+    indices.clear();
+    for (std::size_t i = 0; i < record.memory.size(); ++i) {
+        const auto& range = record.memory[i];
+        if (!range.before || range.kind == MemoryKind::freed) continue;
+        if (range.kind == MemoryKind::adopted)
+            launch.refusal =
+                "it accesses host memory that the program has lent to kernels (mapped or "
+                "registered arrays), which a record cannot give to a GPU";
+        indices.push_back(i);
+    }
+    std::ranges::sort(indices, {}, [&](std::size_t i) { return record.memory[i].address; });
+    for (const std::size_t i : indices)
+        launch.memory.push_back({.address = record.memory[i].address,
+                                 .bytes = record.memory[i].bytes,
+                                 .label = record.memory[i].label});
+    for (std::size_t i = 0; i < indices.size(); ++i)
+        launch.memory[i].holds_addresses = holds_addresses(record.memory[indices[i]], launch.memory);
+    return launch;
 }
 
 std::string headline(const LaunchRecord& record) {

@@ -10,52 +10,26 @@
 // Nothing in a record is code of the host: kernels are NVVM IR, or source text of the front end.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "simulator/driver/launch_plan.h"
 #include "simulator/execution/device.h"
+#include "simulator/records/gpu_launch.h"
 
 namespace cudasim::driver {
 
-/// The user's error: the launch cannot be recorded, or these bytes are not a record; says why.
-struct RecordError : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
+using records::Content;
+using records::Hash;
+using records::RecordError;
 
-/// Bytes that several may share; never changed once they are in a record.
-class Content {
-  public:
-    Content() = default;
-    /// Allocates `size` bytes without initialising them. @throws std::bad_alloc
-    explicit Content(std::uint64_t size);
-    explicit Content(std::string_view text);
-    /// Shares the bytes, which nobody changes any more.
-    Content(std::shared_ptr<std::byte[]> bytes, std::uint64_t size) : data_(std::move(bytes)), size_(size) {}
-    [[nodiscard]] std::byte* data() { return data_.get(); }
-    [[nodiscard]] const std::byte* data() const { return data_.get(); }
-    [[nodiscard]] std::uint64_t size() const { return size_; }
-    [[nodiscard]] std::span<const std::byte> bytes() const { return {data_.get(), size_}; }
-    [[nodiscard]] std::string_view text() const {
-        return {reinterpret_cast<const char*>(data_.get()), size_};
-    }
-
-  private:
-    std::shared_ptr<std::byte[]> data_;
-    std::uint64_t size_ = 0;
-};
-
-/// 128 bits of XXH3, low half first.
-using Hash = std::array<std::uint64_t, 2>;
+/// 128 bits of XXH3.
 [[nodiscard]] Hash hash_of(std::span<const std::byte> bytes);
 
 enum class MemoryKind : std::uint8_t {
@@ -109,6 +83,7 @@ struct LaunchRecord {
     std::vector<findings::SourceLocation> host_frames;
     std::uint64_t memory_base = 0;  ///< where the device's memory began
     std::vector<RecordedMemory> memory;
+    std::optional<records::GpuCode> gpu;  ///< the same kernel for a GPU; only where that was asked for
     Outcome outcome;
 
     [[nodiscard]] bool runs_in_front_end() const { return image.size() == 0; }
@@ -116,5 +91,10 @@ struct LaunchRecord {
 
 /// One line for people: "#3 saxpy<<<(4, 1, 1), (256, 1, 1)>>>".
 [[nodiscard]] std::string headline(const LaunchRecord& record);
+
+/// What a GPU gets of a record that has GPU code. Memory that the kernel cannot reach, and contents, stay behind:
+/// GpuMemory::before is empty.
+/// @param indices gets the index in record.memory of each range
+[[nodiscard]] records::GpuLaunch gpu_launch_of(const LaunchRecord& record, std::vector<std::size_t>& indices);
 
 }  // namespace cudasim::driver

@@ -1,243 +1,44 @@
-// Writing and reading the blocks of a file of records.
+// See record_file.h.
 #include "simulator/driver/record_file.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <zstd.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "simulator/driver/record_text.h"
-#include "simulator/image/byte_stream.h"
-#include "simulator/memory/host_memory.h"
 
 namespace cudasim::driver {
 
-namespace {
-
-constexpr std::size_t header_bytes = record_magic.size() + 8;
-constexpr std::size_t block_header_bytes = 9;
-
-RecordError cannot(const char* what, const std::filesystem::path& path) {
-    return RecordError(std::string("cannot ") + what + " " + path.string() + ": " + std::strerror(errno));
-}
-
-RecordError malformed(std::uint64_t offset, const std::string& what) {
-    return RecordError("this is not a record, or it is damaged: at byte " + std::to_string(offset) + ", " +
-                       what);
-}
-
-}  // namespace
-
-struct RecordWriter::Compressor {
-    Compressor() : context(ZSTD_createCCtx()) {
-        if (context == nullptr) throw std::bad_alloc();
-        ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, 1);
-        ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
-    }
-    ~Compressor() { ZSTD_freeCCtx(context); }
-    Compressor(const Compressor&) = delete;
-    Compressor& operator=(const Compressor&) = delete;
-
-    ZSTD_CCtx* context;
-    std::vector<std::byte> buffer;
-};
-
 RecordWriter::RecordWriter(std::filesystem::path path)
-    : path_(std::move(path)), file_(nullptr, &std::fclose), compressor_(std::make_unique<Compressor>()) {
-    file_.reset(std::fopen(path_.c_str(), "wbe"));
-    if (!file_) throw cannot("write", path_);
-    image::ByteWriter header;
-    header.raw(record_magic.data(), record_magic.size());
-    header.number(record_version, 4);
-    header.number(0, 4);
-    write(header.bytes().data(), header.bytes().size());
-    // Flushed at once because a forked process would write what is left in the buffer a second time.
-    if (std::fflush(file_.get()) != 0) throw cannot("write", path_);
-}
-
-RecordWriter::~RecordWriter() = default;
-
-void RecordWriter::write(const void* data, std::size_t bytes) {
-    if (!file_) throw RecordError("the file of records " + path_.string() + " is closed");
-    if (std::fwrite(data, 1, bytes, file_.get()) != bytes) throw cannot("write", path_);
-}
-
-void RecordWriter::block(char kind, std::span<const std::byte> raw) {
-    auto& buffer = compressor_->buffer;
-    buffer.resize(ZSTD_compressBound(raw.size()));
-    const std::size_t stored =
-        ZSTD_compress2(compressor_->context, buffer.data(), buffer.size(), raw.data(), raw.size());
-    if (ZSTD_isError(stored)) throw RecordError(std::string("zstd: ") + ZSTD_getErrorName(stored));
-    image::ByteWriter header;
-    header.number(static_cast<unsigned char>(kind), 1);
-    header.number(raw.size(), 4);
-    header.number(stored, 4);
-    write(header.bytes().data(), header.bytes().size());
-    write(buffer.data(), stored);
-}
-
-ChunkList RecordWriter::chunks(std::span<const std::byte> bytes) {
-    ChunkList list;
-    list.bytes = bytes.size();
-    for (std::size_t at = 0; at < bytes.size(); at += chunk_bytes) {
-        const auto chunk = bytes.subspan(at, std::min<std::size_t>(chunk_bytes, bytes.size() - at));
-        const auto [known, is_new] =
-            known_.try_emplace(hash_of(chunk), static_cast<std::uint32_t>(known_.size()));
-        if (is_new) block('C', chunk);
-        const std::uint32_t number = known->second;
-        if (!list.runs.empty() && list.runs.back().first + list.runs.back().second == number)
-            ++list.runs.back().second;
-        else
-            list.runs.emplace_back(number, 1);
-    }
-    return list;
-}
+    : blocks_(std::move(path), records::launch_format, &hash_of) {}
 
 void RecordWriter::add(const LaunchRecord& record) {
-    const std::string json = to_json(record, [&](std::span<const std::byte> bytes) { return chunks(bytes); });
-    if (json.size() > most_launch_bytes)
-        throw RecordError("the launch has too many allocations to be recorded");
-    block('L', std::as_bytes(std::span(json)));
-    if (std::fflush(file_.get()) != 0) throw cannot("write", path_);
+    std::map<const std::byte*, ChunkList> stored;  // of memory, which both blocks name
+    const std::string json = to_json(record, [&](std::span<const std::byte> bytes) {
+        ChunkList list = blocks_.chunks(bytes);
+        stored.insert_or_assign(bytes.data(), list);
+        return list;
+    });
+    blocks_.add('L', std::as_bytes(std::span(json)));
+    if (!record.gpu) return;
+    std::vector<std::size_t> indices;
+    records::GpuLaunch launch = gpu_launch_of(record, indices);
+    for (std::size_t i = 0; i < indices.size(); ++i)
+        launch.memory[i].before = stored.at(record.memory[indices[i]].before->data());
+    launch.code = blocks_.chunks(records::to_bytes(*record.gpu));
+    blocks_.add('G', records::to_bytes(launch));
 }
 
 void RecordWriter::close() {
-    if (!file_) return;
-    block('E', {});
-    if (std::fclose(file_.release()) != 0) throw cannot("write", path_);
+    blocks_.close();
 }
 
-RecordReader::RecordReader(const std::filesystem::path& path) {
-    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) throw cannot("read", path);
-    struct stat status{};
-    if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
-        ::close(file);
-        throw RecordError("cannot read " + path.string() + ": it is not a regular file");
-    }
-    const auto size = static_cast<std::size_t>(status.st_size);
-    if (size < header_bytes) {
-        ::close(file);
-        throw malformed(size, "the file ends inside its header");
-    }
-    // Read, not mapped: a mapped file that is cut short meanwhile ends the process.
-    try {
-        owned_.resize(size);
-    } catch (const std::bad_alloc&) {
-        ::close(file);
-        throw RecordError("there is no memory for the " + memory::bytes_text(size) + " of " + path.string());
-    }
-    std::size_t done = 0;
-    while (done < size) {
-        const ssize_t part = ::read(file, owned_.data() + done, size - done);
-        if (part < 0 && errno == EINTR) continue;
-        if (part <= 0) break;
-        done += static_cast<std::size_t>(part);
-    }
-    const int error = errno;
-    ::close(file);
-    errno = error;
-    if (done != size) throw cannot("read", path);
-    bytes_ = owned_;
-    index();
-}
+RecordReader::RecordReader(const std::filesystem::path& path) : blocks_(path, records::launch_format) {}
 
-RecordReader::RecordReader(std::vector<std::byte> bytes) : owned_(std::move(bytes)), bytes_(owned_) {
-    index();
-}
-
-RecordReader::~RecordReader() = default;
-
-void RecordReader::index() {
-    if (bytes_.size() < header_bytes ||
-        std::memcmp(bytes_.data(), record_magic.data(), record_magic.size()) != 0)
-        throw malformed(0, "the header is not that of a file of launch records");
-    image::ByteReader rest(bytes_.subspan(record_magic.size()));
-    const auto version = static_cast<std::uint32_t>(rest.number(4));
-    (void)rest.number(4);
-    if (version != record_version)
-        throw RecordError("the file of records has version " + std::to_string(version) +
-                          ", this cudasim reads version " + std::to_string(record_version) +
-                          (version > record_version ? ": a newer one wrote it" : ""));
-    std::uint64_t chunk_offset = 0;
-    while (!rest.rest().empty()) {
-        const std::uint64_t offset = bytes_.size() - rest.rest().size();
-        if (finished_) throw malformed(offset, "something follows the end");
-        if (rest.rest().size() < block_header_bytes) return;  // not finished
-        const auto kind = static_cast<char>(rest.number(1));
-        const auto raw = static_cast<std::uint32_t>(rest.number(4)),
-                   stored = static_cast<std::uint32_t>(rest.number(4));
-        if (stored > rest.rest().size()) return;  // not finished
-        const Block block{offset + block_header_bytes, raw, stored};
-        (void)rest.take(stored);
-        switch (kind) {
-            case 'C':
-                if (raw == 0 || raw > chunk_bytes) throw malformed(offset, "a chunk has no possible size");
-                chunks_.push_back(block);
-                chunk_offsets_.push_back(chunk_offset);
-                chunk_offset += raw;
-                break;
-            case 'L':
-                if (raw > most_launch_bytes) throw malformed(offset, "a launch has no possible size");
-                launches_.push_back(block);
-                break;
-            case 'E':
-                finished_ = true;
-                break;
-            default:
-                throw malformed(offset, "a block is of no known kind");
-        }
-    }
-}
-
-Content RecordReader::unpacked(const Block& block) const {
-    const auto* stored = bytes_.data() + block.offset;
-    const auto announced = ZSTD_getFrameContentSize(stored, block.stored);
-    if (announced != block.raw) throw malformed(block.offset, "a block's size is not what its frame says");
-    Content content(block.raw);
-    const std::size_t size = ZSTD_decompress(content.data(), content.size(), stored, block.stored);
-    if (ZSTD_isError(size))
-        throw malformed(block.offset, std::string("zstd says: ") + ZSTD_getErrorName(size));
-    if (size != block.raw) throw malformed(block.offset, "a block's content is shorter than it says");
-    return content;
-}
-
-Content RecordReader::content(const ChunkList& list) const {
-    std::uint64_t bytes = 0;
-    for (const auto& [first, count] : list.runs) {
-        if (count == 0 || first >= chunks_.size() || count > chunks_.size() - first)
-            throw RecordError("a launch names chunks that are not in the file");
-        const std::size_t last = first + count - 1;
-        bytes += chunk_offsets_[last] + chunks_[last].raw - chunk_offsets_[first];
-        if (bytes > list.bytes) break;
-    }
-    if (bytes != list.bytes) throw RecordError("the chunks of a content do not add up to its size");
-    if (bytes >= (64 << 20) && bytes + memory::host_reserve > memory::host_memory_available())
-        throw RecordError("the record's memory, " + memory::bytes_text(bytes) +
-                          " of it in one piece, is more than this host can give (" +
-                          memory::describe_host_memory() + ")");
-    Content content(list.bytes);
-    std::uint64_t at = 0;
-    for (const auto& [first, count] : list.runs)
-        for (std::uint32_t i = first; i < first + count; ++i) {
-            const Content chunk = unpacked(chunks_[i]);
-            std::memcpy(content.data() + at, chunk.data(), chunk.size());
-            at += chunk.size();
-        }
-    return content;
-}
+RecordReader::RecordReader(std::vector<std::byte> bytes)
+    : blocks_(std::move(bytes), records::launch_format) {}
 
 LaunchRecord RecordReader::read(std::size_t index, bool with_memory) const {
-    if (index >= launches_.size())
-        throw RecordError("the file has " + std::to_string(launches_.size()) + " launches");
-    const Content json = unpacked(launches_[index]);
-    return from_json(json.text(), with_memory, [&](const ChunkList& list) { return content(list); });
+    const Content json = blocks_.read('L', index);
+    return from_json(json.text(), with_memory, [&](const ChunkList& list) { return blocks_.content(list); });
 }
 
 }  // namespace cudasim::driver

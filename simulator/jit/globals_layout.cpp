@@ -1,31 +1,17 @@
 // See globals_layout.h.
-//
-//   | 32 redzone | variable 0 | >= 32 redzone | variable 1 | ... | 32 redzone |
 #include "simulator/jit/globals_layout.h"
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/Operator.h>
 
+#include "simulator/image/globals_placement.h"
 #include "simulator/jit/source_places.h"
 
 namespace cudasim::jit {
 namespace {
 
 using namespace llvm;
-
-constexpr std::uint64_t redzone_bytes = 32;
-constexpr std::uint64_t minimum_alignment = 16;
-
-std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
-    return (value + alignment - 1) / alignment * alignment;
-}
-
-bool is_laid_out(const llvm::GlobalVariable& variable) {
-    const unsigned space = variable.getAddressSpace();
-    return !variable.isDeclaration() && variable.getSection() != "llvm.metadata" &&
-           (space == generic || space == global || space == constant);
-}
 
 jit::GlobalVariable describe(const llvm::GlobalVariable& variable, std::uint64_t offset) {
     jit::GlobalVariable result;
@@ -93,7 +79,7 @@ class Serialiser {
     }
 
     void write(const APInt& bits, std::uint64_t offset) {
-        const APInt padded = bits.zext(align_up(bits.getBitWidth(), 8));
+        const APInt padded = bits.zext(alignTo(bits.getBitWidth(), 8));
         for (unsigned byte = 0; byte < padded.getBitWidth() / 8; ++byte) {
             layout_.globals->initial[offset + byte] =
                 static_cast<std::byte>(padded.extractBitsAsZExtValue(8, byte * 8));
@@ -152,17 +138,13 @@ void lay_out_globals(Module& module, ImageLayout& layout) {
         if (function.isIntrinsic()) continue;
         if (function.hasAddressTaken(nullptr, false, true, true)) layout.functions.push_back(&function);
     }
-    std::uint64_t end = 0;
-    for (const llvm::GlobalVariable& variable : module.globals()) {
-        if (!is_laid_out(variable)) continue;
-        const std::uint64_t alignment = std::max(minimum_alignment, variable.getAlign().valueOrOne().value());
-        const std::uint64_t offset = align_up(end + redzone_bytes, alignment);
-        layout.offsets[&variable] = offset;
-        layout.globals->variables.push_back(describe(variable, offset));
-        end = offset + layout.globals->variables.back().bytes;
+    const image::GlobalsPlacement placement = image::place_globals(module);
+    if (placement.bytes == 0) return;
+    for (const auto& [variable, offset] : placement.offsets) {
+        layout.offsets[variable] = offset;
+        layout.globals->variables.push_back(describe(*variable, offset));
     }
-    if (end == 0) return;
-    layout.globals->bytes = align_up(end + redzone_bytes, minimum_alignment);
+    layout.globals->bytes = placement.bytes;
     layout.globals->initial.resize(layout.globals->bytes);
     Serialiser serialiser(module, layout);
     for (const auto& [variable, offset] : layout.offsets) {

@@ -114,7 +114,7 @@ TEST_F(RecordFiles, whose_writer_was_interrupted_have_what_was_whole) {
             EXPECT_FALSE(cut.finished());
             EXPECT_EQ(cut.launches(), 0U);
         } catch (const RecordError&) {
-            EXPECT_LT(size, record_magic.size() + 8);
+            EXPECT_LT(size, records::launch_format.magic.size() + 8);
         }
     }
 }
@@ -197,13 +197,13 @@ TEST_F(RecordFiles, with_impossible_numbers_are_refused) {
 TEST_F(RecordFiles, of_a_newer_version_say_so) {
     write({recorded()});
     auto changed = bytes();
-    changed[record_magic.size()] = std::byte{9};
+    changed[records::launch_format.magic.size()] = std::byte{9};
     try {
         const RecordReader reader(changed);
         FAIL() << "read";
     } catch (const RecordError& error) {
         EXPECT_STREQ(error.what(),
-                     "the file of records has version 9, this cudasim reads version 1: a newer one wrote it");
+                     "the file of records has version 9, this cudasim reads version 2: a newer one wrote it");
     }
 }
 

@@ -1,0 +1,183 @@
+// Recorded launches on a real GPU (gpu_backend/launches), in a process of its own.
+#include <pybind11/functional.h>
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "frontend/bindings/launches.h"
+#include "gpu_backend/comparison/report_json.h"
+#include "gpu_backend/launches/compared_launch.h"
+#include "gpu_backend/launches/gpu_outcome.h"
+#include "gpu_backend/launches/prepared_record.h"
+#include "gpu_backend/runner/runner_process.h"
+
+namespace py = pybind11;
+
+namespace cudasim::bindings {
+namespace {
+
+using driver::LaunchRecord;
+using gpu_launches::ComparedArray;
+using gpu_launches::GpuOutcome;
+using runner::RunnerProcess;
+
+py::bytes to_bytes(std::string_view text) {
+    return {text.data(), text.size()};
+}
+
+/// The GPU's process. `stop` may raise, as Python's signal handlers do.
+GpuOutcome run(RunnerProcess& gpu, const LaunchRecord& record, double seconds) {
+    runner::RunOptions options;
+    options.seconds = seconds;
+    options.stop = [] {
+        const py::gil_scoped_acquire acquire;
+        if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+        return false;
+    };
+    const ReleasedGil release;
+    return gpu_launches::run_on_gpu(gpu, record, options);
+}
+
+/// (name, address, type, shape, strides, exact, rtol, atol, ulp)
+using ArrayTuple = std::tuple<std::string, std::uint64_t, std::string, std::vector<std::uint64_t>,
+                              std::vector<std::int64_t>, bool, std::optional<double>, std::optional<double>,
+                              std::optional<double>>;
+
+py::bytes compare(const LaunchRecord& record, const GpuOutcome& outcome, const std::vector<ArrayTuple>& given) {
+    const ReleasedGil release;
+    std::vector<ComparedArray> arrays;
+    for (const auto& [name, address, type, shape, strides, exact, rtol, atol, ulp] : given) {
+        ComparedArray array;
+        array.view = {.name = name,
+                      .address = address,
+                      .type = comparison::parse_element_type(type),
+                      .shape = shape,
+                      .strides = strides};
+        array.tolerance = {.exact = exact, .rtol = rtol, .atol = atol, .ulp = ulp};
+        arrays.push_back(std::move(array));
+    }
+    const std::string json = comparison::to_json(gpu_launches::compare_launch(record, outcome, arrays));
+    const py::gil_scoped_acquire acquire;
+    return to_bytes(json);
+}
+
+py::object content(const GpuOutcome& outcome, std::size_t index) {
+    if (index >= outcome.after.size()) throw py::index_error("the record has no such allocation");
+    return outcome.after[index] ? py::object(to_bytes(outcome.after[index]->text())) : py::object(py::none());
+}
+
+/// The code for a GPU of a record; None where it has none.
+py::object gpu_code(const LaunchRecord& record) {
+    if (!record.gpu) return py::none();
+    py::dict result;
+    result["ptx"] = record.gpu->ptx;
+    result["entry"] = record.gpu->entry;
+    result["architecture"] = record.gpu->architecture;
+    result["cooperative"] = record.gpu->cooperative;
+    result["libdevice"] = record.gpu->libdevice;
+    result["refusal"] = record.gpu->refusal;
+    return result;
+}
+
+void translate(std::exception_ptr pointer) {
+    try {
+        if (pointer) std::rethrow_exception(pointer);
+    } catch (const runner::NoRunner& none) {
+        const auto error = py::module_::import("cudasim.errors").attr("NoGpuError");
+        py::set_error(error, error(none.what(), none.exit_status));
+    }
+}
+
+}  // namespace
+
+void bind_gpu_launches(py::module_& module) {
+    module.def(
+        "add_gpu_code",
+        [](LaunchRecord& record, const std::string& architecture, bool fma) {
+            const ReleasedGil release;
+            gpu_launches::add_gpu_code(record, {.architecture = architecture, .fma = fma});
+        },
+        py::arg("record"), py::arg("architecture"), py::arg("fma"),
+        "Adds the kernel as PTX to a record, for GPUs from this architecture on.");
+    module.def("gpu_code", &gpu_code, py::arg("record"), "What add_gpu_code() has added, or None.");
+    module.def(
+        "find_gpu_runner", [] { return runner::find_runner().string(); },
+        "The program cudasim-gpu-run; empty where there is none.");
+    py::class_<GpuOutcome>(module, "GpuOutcome", "What a GPU made of a recorded launch.")
+        .def_property_readonly("number", [](const GpuOutcome& self) { return self.result.number; })
+        .def_property_readonly("kernel", [](const GpuOutcome& self) { return self.result.kernel; })
+        .def_property_readonly("status",
+                               [](const GpuOutcome& self) { return std::string(name_of(self.result.status)); })
+        .def_property_readonly("code", [](const GpuOutcome& self) { return self.result.code; })
+        .def_property_readonly("function", [](const GpuOutcome& self) { return self.result.function; })
+        .def_property_readonly("message", [](const GpuOutcome& self) { return self.result.message; })
+        .def_property_readonly("gpu", [](const GpuOutcome& self) { return self.result.gpu; })
+        .def_property_readonly("compute_capability",
+                               [](const GpuOutcome& self) {
+                                   return py::make_tuple(self.result.capability_major,
+                                                         self.result.capability_minor);
+                               })
+        .def_property_readonly("driver",
+                               [](const GpuOutcome& self) {
+                                   return py::make_tuple(self.result.driver_major, self.result.driver_minor);
+                               })
+        .def_property_readonly("milliseconds", [](const GpuOutcome& self) { return self.result.milliseconds; })
+        .def_property_readonly("same_addresses",
+                               [](const GpuOutcome& self) { return self.result.same_addresses; })
+        .def_property_readonly("printed", [](const GpuOutcome& self) { return to_bytes(self.result.printed); })
+        .def_property_readonly("stray_bytes", [](const GpuOutcome& self) { return self.result.stray_bytes; })
+        .def_property_readonly("stray",
+                               [](const GpuOutcome& self) {
+                                   py::list result;
+                                   for (const auto& write : self.result.stray)
+                                       result.append(py::make_tuple(write.address, write.bytes));
+                                   return result;
+                               })
+        .def("content", &content, py::arg("index"));
+    py::class_<RunnerProcess>(module, "GpuRunner", "A GPU of this machine, used from a process of its own.")
+        .def(py::init([](const std::string& program, const std::string& libcuda) {
+                 return std::make_unique<RunnerProcess>(
+                     runner::RunnerSettings{.program = program, .libcuda = libcuda});
+             }),
+             py::arg("program"), py::arg("libcuda") = "")
+        .def(
+            "start",
+            [](RunnerProcess& self) {
+                const ReleasedGil release;
+                return self.start();
+            },
+            "Starts the process if it does not run yet; returns the GPU's name.")
+        .def_property_readonly("process", &RunnerProcess::process)
+        .def("run", &run, py::arg("record"), py::arg("seconds"), "Runs a record that has code for a GPU.");
+    py::class_<gpu_launches::ResultFile>(module, "GpuResultFile", "What cudasim-gpu-run has written.")
+        .def(py::init([](const std::string& path) {
+            const ReleasedGil release;
+            return std::make_unique<gpu_launches::ResultFile>(path);
+        }))
+        .def_property_readonly("results", &gpu_launches::ResultFile::results)
+        .def_property_readonly("finished", &gpu_launches::ResultFile::finished)
+        .def(
+            "result",
+            [](const gpu_launches::ResultFile& self, std::size_t index) {
+                return GpuOutcome{.result = self.result(index), .after = {}};
+            },
+            py::arg("index"), "A result without its memory.")
+        .def(
+            "outcome",
+            [](const gpu_launches::ResultFile& self, std::size_t index, const LaunchRecord& record) {
+                const ReleasedGil release;
+                return self.outcome(index, record);
+            },
+            py::arg("index"), py::arg("record"));
+    module.def("compare_launch", &compare, py::arg("record"), py::arg("outcome"), py::arg("arrays"),
+               "Compares the memory after a launch: JSON with the members verdict, arrays, outside, printed. Arrays are "
+               "(name, address, type, shape, strides, exact, rtol, atol, ulp).");
+    py::register_exception_translator(&translate);
+}
+
+}  // namespace cudasim::bindings

@@ -1,0 +1,80 @@
+// See prepared_record.h.
+#include "gpu_backend/launches/prepared_record.h"
+
+#include <algorithm>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "gpu_backend/recorded_code.h"
+
+namespace cudasim::gpu_launches {
+namespace {
+
+struct Key {
+    driver::Hash image;
+    std::string kernel;
+    std::optional<std::uint64_t> globals_base;
+    std::string architecture;
+    bool fma;
+    bool operator==(const Key&) const = default;
+};
+
+/// The code of the kernels that were prepared last: programs launch few kernels many times, and PTX takes tens of
+/// milliseconds.
+class KnownCode {
+  public:
+    std::optional<records::GpuCode> find(const Key& key) {
+        const std::lock_guard lock(mutex_);
+        const auto found = std::ranges::find(known_, key, &Entry::first);
+        if (found == known_.end()) return std::nullopt;
+        known_.splice(known_.begin(), known_, found);
+        return known_.front().second;
+    }
+    void keep(Key key, records::GpuCode code) {
+        const std::lock_guard lock(mutex_);
+        known_.emplace_front(std::move(key), std::move(code));
+        if (known_.size() > most) known_.pop_back();
+    }
+
+  private:
+    static constexpr std::size_t most = 64;
+    using Entry = std::pair<Key, records::GpuCode>;
+    std::mutex mutex_;
+    std::list<Entry> known_;
+};
+
+KnownCode& known_code() {
+    static KnownCode known;
+    return known;
+}
+
+}  // namespace
+
+void add_gpu_code(driver::LaunchRecord& record, const PreparationOptions& options) {
+    if (record.runs_in_front_end())
+        throw driver::RecordError(
+            "the kernel runs in Python mode, so there is no code of it that a GPU could run");
+    Key key{.image = driver::hash_of(record.image.bytes()),
+            .kernel = record.kernel,
+            .globals_base = std::nullopt,
+            .architecture = options.architecture,
+            .fma = options.fma};
+    const auto globals = std::ranges::find(record.memory, true, &driver::RecordedMemory::globals);
+    if (globals != record.memory.end()) key.globals_base = globals->address;
+    if (auto code = known_code().find(key)) {
+        record.gpu = std::move(*code);
+        return;
+    }
+    gpu_backend::PtxOptions ptx;
+    ptx.architecture = options.architecture;
+    ptx.fma_contraction = options.fma;
+    ptx.debug_info = gpu_backend::DebugInfo::lines;
+    ptx.globals_base = key.globals_base;
+    const auto image = image::KernelImage::deserialise(record.image.bytes());
+    record.gpu = gpu_backend::gpu_code_of(image, record.kernel, ptx);
+    known_code().keep(std::move(key), *record.gpu);
+}
+
+}  // namespace cudasim::gpu_launches

@@ -1,0 +1,18 @@
+// The kernel of a recorded launch as a GPU gets it.
+#pragma once
+
+#include <string_view>
+
+#include "gpu_backend/ptx.h"
+#include "simulator/image/kernel_image.h"
+#include "simulator/records/gpu_launch.h"
+
+namespace cudasim::gpu_backend {
+
+/// What cannot be made PTX has a GpuCode::refusal, which says why.
+/// @param options with `globals_base`, where the launch has global variables
+/// @throws image::ImageError
+[[nodiscard]] records::GpuCode gpu_code_of(const image::KernelImage& image, std::string_view kernel,
+                                           const PtxOptions& options);
+
+}  // namespace cudasim::gpu_backend

@@ -1,0 +1,260 @@
+// See runner_process.h.
+#include "gpu_backend/runner/runner_process.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "gpu_backend/runner/messages.h"
+#include "simulator/image/byte_stream.h"
+
+namespace cudasim::runner {
+namespace {
+
+using records::GpuResult;
+using records::GpuStatus;
+using Clock = std::chrono::steady_clock;
+
+/// For the driver's start, which takes 0.2 s on a GPU that nobody else uses.
+constexpr double start_seconds = 60;
+/// Beyond the kernel's own limit, for copies and the compilation of PTX.
+constexpr double spare_seconds = 120;
+/// The descriptors that the program gets. Its standard streams are this process's, but input is empty.
+constexpr int socket_there = 3, memory_there = 4;
+
+double seconds_since(Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+std::vector<std::string> environment_with(const std::string& libcuda) {
+    std::vector<std::string> result;
+    for (char** entry = environ; *entry != nullptr; ++entry)
+        if (libcuda.empty() || std::strncmp(*entry, "CUDASIM_LIBCUDA=", 16) != 0) result.emplace_back(*entry);
+    if (!libcuda.empty()) result.push_back("CUDASIM_LIBCUDA=" + libcuda);
+    return result;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+    std::vector<char*> pointers;
+    for (auto& text : texts) pointers.push_back(text.data());
+    pointers.push_back(nullptr);
+    return pointers;
+}
+
+/// In a process group of its own, so that Ctrl-C reaches this process alone. 0 and errno where it does not start.
+int spawn(const std::filesystem::path& program, const std::string& libcuda, int socket, int memory) {
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, socket, socket_there);
+    posix_spawn_file_actions_adddup2(&actions, memory, memory_there);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    std::vector<std::string> arguments{program.string(), "--serve",
+                                       std::to_string(socket_there) + "," + std::to_string(memory_there)};
+    auto environment = environment_with(libcuda);
+    pid_t process = 0;
+    const int error = posix_spawn(&process, program.c_str(), &actions, &attributes,
+                                  pointers_to(arguments).data(), pointers_to(environment).data());
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    errno = error;
+    return error == 0 ? process : 0;
+}
+
+/// A copy of the descriptor above those that the program gets, so that none is closed by being put in its place.
+int moved_up(int descriptor) {
+    const int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, memory_there + 1);
+    close(descriptor);
+    return moved;
+}
+
+std::string how_it_ended(int status) {
+    if (WIFSIGNALED(status)) {
+        const int signal = WTERMSIG(status);
+        return "was ended by signal " + std::to_string(signal) + " (" + strsignal(signal) + ")";
+    }
+    return "ended with status " + std::to_string(WEXITSTATUS(status));
+}
+
+}  // namespace
+
+struct RunnerProcess::Shared {
+    explicit Shared(int descriptor) : file(descriptor), memory(descriptor) {}
+    ~Shared() { close(file); }
+    int file;
+    SharedMemory memory;
+};
+
+std::filesystem::path find_runner() {
+    Dl_info info{};
+    if (dladdr(reinterpret_cast<const void*>(&find_runner), &info) == 0 || info.dli_fname == nullptr)
+        return {};
+    const auto folder = std::filesystem::path(info.dli_fname).parent_path();
+    std::error_code error;
+    for (const auto& place :
+         {folder / "cudasim-gpu-run", folder / "../gpu_backend/runner/program/cudasim-gpu-run"})
+        if (std::filesystem::exists(place, error)) return place.lexically_normal();
+    return {};
+}
+
+RunnerProcess::RunnerProcess(RunnerSettings settings) : settings_(std::move(settings)) {}
+
+RunnerProcess::~RunnerProcess() {
+    end(false);
+}
+
+/// @param at_once false: it may end by itself
+void RunnerProcess::end(bool at_once) {
+    if (socket_ >= 0) close(socket_);
+    socket_ = -1;
+    const int process = std::exchange(process_, 0);
+    if (process == 0 || owner_ != getpid()) return;
+    if (at_once) kill(process, SIGKILL);
+    const auto begin = Clock::now();
+    // A process that is in the driver's part of the kernel may not end even then; it is left behind.
+    while (waitpid(process, nullptr, WNOHANG) == 0) {
+        if (!at_once && seconds_since(begin) > 1) kill(process, SIGKILL);
+        if (seconds_since(begin) > 3) return;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+}
+
+std::string RunnerProcess::start() {
+    if (process_ != 0 && owner_ == getpid()) return gpu_;
+    if (process_ != 0) {  // of the process that this one was forked from
+        close(socket_);
+        process_ = 0;
+        shared_.reset();
+    }
+    if (settings_.program.empty())
+        throw NoRunner("the program cudasim-gpu-run is not installed beside cudasim's library", 1);
+    if (!shared_) {
+        const int file = memfd_create("cudasim-gpu-memory", MFD_CLOEXEC);
+        const int kept = file < 0 ? -1 : moved_up(file);
+        if (kept < 0) throw NoRunner(std::string("memory for the GPU's process: ") + std::strerror(errno), 1);
+        shared_ = std::make_unique<Shared>(kept);
+    }
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        throw NoRunner(std::string("a socket for the GPU's process: ") + std::strerror(errno), 1);
+    const int there = moved_up(ends[1]);
+    process_ = there < 0 ? 0 : spawn(settings_.program, settings_.libcuda, there, shared_->file);
+    const int error = errno;
+    if (there >= 0) close(there);
+    socket_ = ends[0];
+    owner_ = getpid();
+    if (process_ == 0) {
+        end(true);
+        throw NoRunner(settings_.program.string() + " cannot be started: " + std::strerror(error), 1);
+    }
+    const bool answers = wait_for_answer({}, start_seconds);
+    const auto message = answers ? receive(socket_) : std::nullopt;
+    if (!message || message->kind != 'H') {
+        int status = 0;
+        const bool ended = answers && waitpid(process_, &status, 0) == process_;
+        if (ended) process_ = 0;
+        end(true);
+        throw NoRunner(settings_.program.string() +
+                           (ended ? " " + how_it_ended(status) : std::string(" did not answer")) +
+                           " while it loaded NVIDIA's driver",
+                       11);
+    }
+    image::ByteReader reader(message->bytes);
+    const int outcome = static_cast<int>(reader.number(1));
+    gpu_ = reader.text();
+    if (outcome == 0) return gpu_;
+    end(false);
+    throw NoRunner(gpu_, outcome);
+}
+
+/// False: it did not come in time, or options.stop said so.
+bool RunnerProcess::wait_for_answer(const RunOptions& options, double seconds) {
+    const auto begin = Clock::now();
+    for (;;) {
+        pollfd state{socket_, POLLIN, 0};
+        const int ready = poll(&state, 1, 50);
+        if (ready > 0) return true;
+        if (options.stop && options.stop()) return false;
+        if (seconds_since(begin) > seconds) return false;
+    }
+}
+
+records::GpuResult RunnerProcess::run(
+    const records::GpuLaunch& launch, const records::GpuCode& code,
+    const std::function<std::span<const std::byte>(std::size_t)>& before,
+    const std::function<void(std::size_t, std::span<const std::byte>)>& after, const RunOptions& options) {
+    const std::lock_guard lock(mutex_);
+    start();
+    const auto lost = [&](GpuStatus status, const std::string& message) {
+        end(true);
+        return GpuResult{.number = launch.number,
+                         .kernel = launch.kernel,
+                         .status = status,
+                         .message = message,
+                         .gpu = gpu_};
+    };
+    const auto offsets = offsets_of(launch);
+    shared_->memory.grow(offsets.back());
+    for (std::size_t i = 0; i < launch.memory.size(); ++i)
+        std::ranges::copy(before(i), shared_->memory.part(offsets[i], launch.memory[i].bytes).begin());
+    image::ByteWriter writer;
+    writer.number(std::bit_cast<std::uint64_t>(options.seconds), 8);
+    for (const auto& part : {records::to_bytes(launch), records::to_bytes(code)}) {
+        writer.number(part.size(), 8);
+        writer.raw(part.data(), part.size());
+    }
+    bool answers = send(socket_, 'L', writer.bytes());
+    try {
+        if (answers && !wait_for_answer(options, options.seconds + spare_seconds))
+            return lost(GpuStatus::timed_out, "the process that runs the kernel did not answer in time");
+    } catch (...) {
+        end(true);
+        throw;
+    }
+    const auto message = answers ? receive(socket_) : std::nullopt;
+    if (!message || message->kind != 'R' || message->bytes.empty()) {
+        int status = 0;
+        std::string text = "the process that runs the kernel sent no result";
+        if (waitpid(process_, &status, WNOHANG) == process_) {
+            process_ = 0;
+            text = "the process that runs the kernel " + how_it_ended(status);
+        }
+        return lost(GpuStatus::lost, text);
+    }
+    const bool ends = message->bytes.back() != std::byte{0};
+    GpuResult result;
+    try {
+        result = records::result_from(std::span(message->bytes).first(message->bytes.size() - 1));
+    } catch (const records::RecordError&) {
+        end(true);
+        throw;
+    }
+    if (result.status == GpuStatus::ran)
+        for (std::size_t i = 0; i < launch.memory.size(); ++i)
+            after(i, shared_->memory.part(offsets[i], launch.memory[i].bytes));
+    if (ends) end(false);
+    return result;
+}
+
+}  // namespace cudasim::runner
