@@ -58,12 +58,12 @@ void replace(llvm::CallInst& call, Action action) {
     call.eraseFromParent();
 }
 
-/// PTX ISA, special register %dynamic_smem_size: LLVM has no intrinsic for it.
-void expand_dynamic_shared_bytes(llvm::Module& module) {
-    llvm::Function* declared = module.getFunction("__cudasim_dynamic_shared_bytes");
+/// PTX ISA, special registers %dynamic_smem_size and %total_smem_size: LLVM has no intrinsics for them.
+void expand_shared_bytes(llvm::Module& module, const char* symbol, const char* special_register) {
+    llvm::Function* declared = module.getFunction(symbol);
     if (!declared) return;
-    auto* reader =
-        llvm::InlineAsm::get(declared->getFunctionType(), "mov.u32 $0, %dynamic_smem_size;", "=r", false);
+    auto* reader = llvm::InlineAsm::get(declared->getFunctionType(),
+                                        std::string("mov.u32 $0, ") + special_register + ";", "=r", false);
     for (llvm::User* user : llvm::make_early_inc_range(declared->users())) {
         if (auto* call = llvm::dyn_cast<llvm::CallInst>(user)) call->setCalledOperand(reader);
     }
@@ -85,14 +85,18 @@ void expand_shared_base(llvm::Module& module) {
 
 }  // namespace
 
-void expand_checks(llvm::Module& module) {
+void resolve_variable_reads(llvm::Module& module) {
     if (image::resolve_variable_reads(module, image::VariableReads::stored)) {
         throw PtxError(PtxError::Code::unsupported_code,
                        "'" + std::string(image::variable_read_prefix) +
                            "NAME' is only to be called, with two values of the type that it returns: see "
                            "simulator/image/variable_reads.h");
     }
-    expand_dynamic_shared_bytes(module);
+}
+
+void expand_checks(llvm::Module& module) {
+    expand_shared_bytes(module, "__cudasim_dynamic_shared_bytes", "%dynamic_smem_size");
+    expand_shared_bytes(module, "__cudasim_total_shared_bytes", "%total_smem_size");
     expand_shared_base(module);
     for (const Check& check : checks) {
         llvm::Function* declared =

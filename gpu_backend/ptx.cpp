@@ -35,8 +35,10 @@
 #include "gpu_backend/check_expansion.h"
 #include "gpu_backend/defined_values.h"
 #include "gpu_backend/fast_math.h"
+#include "gpu_backend/fault_reports.h"
 #include "gpu_backend/function_attributes.h"
 #include "gpu_backend/grid_barrier.h"
+#include "gpu_backend/inlining.h"
 #include "gpu_backend/libdevice.h"
 #include "gpu_backend/memory_model.h"
 #include "gpu_backend/named_barriers.h"
@@ -300,6 +302,10 @@ std::string nvvm_ir(const image::KernelImage& image, DebugInfo debug_info) {
 }
 
 std::string to_ptx(const image::KernelImage& image, std::string_view kernel, const PtxOptions& options) {
+    return to_ptx_with_sites(image, kernel, options).text;
+}
+
+Ptx to_ptx_with_sites(const image::KernelImage& image, std::string_view kernel, const PtxOptions& options) {
     const auto machine = target_machine(options);
     std::string diagnostic;
     llvm::LLVMContext context;
@@ -312,6 +318,13 @@ std::string to_ptx(const image::KernelImage& image, std::string_view kernel, con
     module.setDataLayout(machine->createDataLayout());
     if (options.globals_base) place_globals_at(module, *options.globals_base);
     llvm::Function& function = entry_of(image, module, kernel);
+    resolve_variable_reads(module);
+    Ptx result;
+    if (options.report_faults) {
+        keep_only(module, function);  // what it does not reach needs no slots
+        inline_functions(module);
+        result.fault_sites = report_faults(module, options);
+    }
     expand_checks(module);
     lower_cache_hints(module);
     lower_named_barriers(module);
@@ -333,7 +346,7 @@ std::string to_ptx(const image::KernelImage& image, std::string_view kernel, con
     function.setName(ptx_name(kernel));
     lower_memory_model(module, architecture_number(options.architecture) >= 60);
     try {
-        return image::read_in_child_process(
+        result.text = image::read_in_child_process(
             "LLVM's NVPTX back end cannot translate kernel '" + std::string(kernel) + "'", [&] {
                 optimise(module, *machine, options.optimise);
                 drop_unused_debug_info(module);
@@ -341,6 +354,7 @@ std::string to_ptx(const image::KernelImage& image, std::string_view kernel, con
                 if (!diagnostic.empty()) throw image::ImageError(diagnostic);
                 return ptx;
             });
+        return result;
     } catch (const image::ImageError& error) {
         throw PtxError(Code::unsupported_code, error.what());
     }

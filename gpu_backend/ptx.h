@@ -6,7 +6,9 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "gpu_backend/fault_slots.h"
 #include "simulator/image/kernel_image.h"
 
 namespace cudasim::gpu_backend {
@@ -35,6 +37,18 @@ struct PtxOptions {
     /// Where the image's global variables begin, for PTX that contains their addresses (placed_globals.h);
     /// else they are variables of the module.
     std::optional<std::uint64_t> globals_base;
+    /// A thread at which a declared check (simulator/image/checks.def) or an integer division fails reports
+    /// that in `__cudasim_faults` (fault_slots.h) and ends, as in the simulator; the rest of the grid runs on.
+    /// Else checks are replaced as their table says.
+    bool report_faults = false;
+    bool raise_float_division = false;  ///< with report_faults: as the simulator's option of this name
+    bool raise_negative_index = false;  ///< with report_faults: as the simulator's option wrap=error
+};
+
+/// What to_ptx() makes, with what belongs to it.
+struct Ptx {
+    std::string text;
+    std::vector<FaultSite> fault_sites;  ///< one for each slot of `__cudasim_faults`
 };
 
 /// The user's error: what was asked for cannot be turned into PTX.
@@ -50,6 +64,10 @@ struct PtxError : std::runtime_error {
 /// @throws PtxError, image::ImageError
 [[nodiscard]] std::string to_ptx(const image::KernelImage& image, std::string_view kernel,
                                  const PtxOptions& options = {});
+
+/// The same, with the places at which its threads can fail: empty without PtxOptions::report_faults.
+[[nodiscard]] Ptx to_ptx_with_sites(const image::KernelImage& image, std::string_view kernel,
+                                    const PtxOptions& options = {});
 
 /// The image's NVVM IR as text, with as much debug information as is asked for. @throws image::ImageError
 [[nodiscard]] std::string nvvm_ir(const image::KernelImage& image, DebugInfo debug_info);

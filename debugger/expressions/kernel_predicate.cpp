@@ -122,6 +122,7 @@ struct Hooks {
     static void raise(ThreadContext* context, std::int32_t exception, std::uint32_t) {
         give_up(context, {.what = Failure::What::exception, .number = exception});
     }
+    static void exit(ThreadContext* context, std::uint32_t) { refuse(context); }
     static void float_division(ThreadContext*, std::uint32_t) {}
     static void shift_range(ThreadContext*, std::uint32_t) {}
     static void float_to_integer(ThreadContext*, std::uint32_t) {}

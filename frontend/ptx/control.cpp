@@ -1,5 +1,6 @@
 // Branches, calls, returns (PTX ISA, "Control Flow Instructions").
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include "frontend/ptx/translation.h"
 
@@ -18,10 +19,12 @@ void translate_ret(InstructionContext& at) {
     at.function.end_block();
 }
 
-/// Ends the thread. Functions that are called have no way to end their caller.
+/// Ends the thread; in an entry that is what `ret` does.
 void translate_exit(InstructionContext& at) {
-    if (!at.function.source.is_entry) at.function.refuse("'exit' is supported in entries only");
-    translate_ret(at);
+    if (at.function.source.is_entry) return translate_ret(at);
+    at.b.CreateIntrinsic(llvm::Intrinsic::nvvm_exit, {}, {});
+    at.b.CreateUnreachable();
+    at.function.end_block();
 }
 
 void translate_trap(InstructionContext& at) {
@@ -30,8 +33,13 @@ void translate_trap(InstructionContext& at) {
     at.function.end_block();
 }
 
-/// Stops in a debugger; without one the thread goes on.
-void translate_brkpt(InstructionContext&) {}
+/// Stops in a debugger of the GPU. Without one the launch ends as `trap` ends it (docs/gpu_results.md,
+/// "Faults").
+void translate_brkpt(InstructionContext& at) {
+    at.b.CreateIntrinsic(llvm::Intrinsic::debugtrap, {}, {});
+    at.b.CreateUnreachable();
+    at.function.end_block();
+}
 
 /// An argument as the parameter's type: a .param variable's content, a register or a number.
 Value* argument(InstructionContext& at, const Operand& given, const Variable& parameter) {

@@ -211,6 +211,9 @@ llvm::Value* FunctionTranslation::special_register(const std::string& name) {
     if (name == "%dynamic_smem_size")
         return builder.CreateCall(
             module.module.getOrInsertFunction("__cudasim_dynamic_shared_bytes", builder.getInt32Ty()));
+    if (name == "%total_smem_size")
+        return builder.CreateCall(
+            module.module.getOrInsertFunction("__cudasim_total_shared_bytes", builder.getInt32Ty()));
     if (name == "WARP_SZ") return builder.getInt32(32);
     if (name != "%envreg1" && name != "%envreg2") return nullptr;
     llvm::Value* workspace = builder.CreatePtrToInt(module.grid_workspace(), builder.getInt64Ty());

@@ -175,7 +175,7 @@ void BlockRun::collect_runners() {
         if (is_known(runner)) continue;
         if (runner->event == Event::finished)
             worker_->runners().release(runner);
-        else if (runner->event == Event::faulted)
+        else if (runner->event == Event::faulted || runner->event == Event::exited)
             worker_->runners().discard(runner);
         else
             spinning_.push_back(runner);
@@ -437,6 +437,18 @@ bool BlockRun::cut(Runner* runner) {
             spinning_.push_back(runner);
             worker_->poll(*launch_);
             break;
+        case Event::exited: {
+            const std::uint32_t thread = runner->thread;
+            ended(first, thread + 1);
+            const bool pass_goes_on = cut(runner);
+            progress_ = true;
+            if (coroutines_.active()) coroutines_.set_over(thread);
+            if (coroutines_.lanes_meet() && !pass_goes_on) look_at_warp(thread);
+            worker_->runners().discard(runner);
+            if (launch_->can_stop) [[unlikely]]
+                tell_ends(first, thread + 1);
+            break;
+        }
         case Event::faulted: {
             ended(first, runner->thread);
             const bool pass_goes_on = cut(runner);

@@ -4,46 +4,16 @@
 #include <csignal>
 #include <cstdio>
 
+#include "simulator/findings/messages.h"
+
 namespace cudasim::execution {
 
 using findings::Finding;
 using findings::FindingKind;
+using findings::message_of;
 using findings::WaitingGroup;
 
 namespace {
-
-const char* message_of(FindingKind kind) {
-    switch (kind) {
-        case FindingKind::integer_division:
-            return "integer division or modulo by zero";
-        case FindingKind::float_division:
-            return "float division by zero";
-        case FindingKind::shift_out_of_range:
-            return "shift by as many bits as the number has, or more: nothing is left of it but signs";
-        case FindingKind::float_to_integer:
-            return "a float is converted to an integer that cannot hold it: the result is the nearest one, "
-                   "or what "
-                   "the hardware has for NaN";
-        case FindingKind::not_finite:
-            return "an operation on finite numbers gives infinity or NaN";
-        case FindingKind::missing_lane:
-            return "the mask of a warp operation does not name the lane that calls it";
-        case FindingKind::trap:
-            return "the kernel executed a trap";
-        case FindingKind::unreachable_code:
-            return "the kernel reached code that its compiler was told is unreachable";
-        case FindingKind::illegal_instruction:
-            return "the kernel reached an illegal instruction";
-        case FindingKind::stack_overflow:
-            return "stack overflow: the thread's calls are nested too deeply";
-        case FindingKind::invalid_call:
-            return "call through a null or invalid function pointer";
-        case FindingKind::null_pointer:
-            return "access through a null pointer";
-        default:
-            return "the kernel faulted";
-    }
-}
 
 void describe_signal(const Launch& launch, const BlockRun& block, const Runner& runner, Finding& finding) {
     const Fault& fault = runner.fault;
@@ -87,17 +57,8 @@ std::string place(const findings::CallChain& location) {
     return frame.file.substr(frame.file.rfind('/') + 1) + ':' + std::to_string(frame.line);
 }
 
-std::string index_out_of_bounds(const Fault& fault) {
-    const std::string index = fault.is_unsigned ? std::to_string(static_cast<std::uint64_t>(fault.index))
-                                                : std::to_string(fault.index);
-    return "index " + index + " is out of bounds for axis " + std::to_string(fault.axis) + " with size " +
-           std::to_string(fault.size);
-}
-
-std::string wrapped_index(const WrappedIndex& index) {
-    return "index " + std::to_string(index.index) + " wraps around to element " +
-           std::to_string(index.index + index.size) + " of axis " + std::to_string(index.axis) +
-           " with size " + std::to_string(index.size);
+findings::IndexFault index_of(const Fault& fault) {
+    return {fault.index, fault.size, fault.axis, fault.is_unsigned};
 }
 
 std::string wrong_barrier(const Runner& runner) {
@@ -123,8 +84,8 @@ Finding describe_fault(const Launch& launch, const BlockRun& block, const Runner
             break;
         case Fault::Source::index:
             finding.message = fault.kind == FindingKind::negative_index
-                                  ? wrapped_index({fault.index, fault.size, fault.axis})
-                                  : index_out_of_bounds(fault);
+                                  ? findings::wrapped_index(index_of(fault))
+                                  : findings::index_out_of_bounds(index_of(fault));
             break;
         case Fault::Source::access:
             describe_access(launch, block, runner, finding);
@@ -174,7 +135,9 @@ Finding describe_counted(const Launch& launch, std::uint32_t site, const Counted
     finding.count = warning.count;
     finding.threads = warning.threads;
     finding.message =
-        warning.kind == FindingKind::negative_index ? wrapped_index(warning.index) : message_of(warning.kind);
+        warning.kind == FindingKind::negative_index
+            ? findings::wrapped_index({warning.index.index, warning.index.size, warning.index.axis})
+            : message_of(warning.kind);
     return finding;
 }
 

@@ -164,6 +164,12 @@ void cudasim_hook_float_division(ThreadContext* context, std::uint32_t site) {
     end(runner, site, fault);
 }
 
+void cudasim_hook_exit(ThreadContext* context, std::uint32_t site) {
+    Runner& runner = runner_of(context);
+    runner.site = site;
+    runner.end_thread();
+}
+
 /// Formatting allocates and output takes locks: both are the worker's.
 std::int32_t cudasim_hook_vprintf(ThreadContext* context, std::uint64_t format, std::uint64_t arguments,
                                   std::uint32_t site) {

@@ -33,6 +33,7 @@ enum class Event : std::uint8_t {
     at_named_barrier,  ///< its thread has come to a barrier for some threads; `named` says which
     printing,          ///< its thread printed; `print` says what
     stopped,           ///< its thread has come to a statement at which it is to stop (stop.h)
+    exited,            ///< its thread has ended itself within its code; the stack is to be forgotten
     faulted,           ///< its thread is over; the stack is to be forgotten
 };
 
@@ -98,6 +99,12 @@ struct alignas(64) Runner : jit::ThreadContext {
         std::int32_t result = 0;
     } print;
 
+    /// Suspends for good: the thread has executed PTX's `exit`.
+    [[noreturn]] void end_thread() {
+        event = Event::exited;
+        fiber.suspend();
+        __builtin_unreachable();
+    }
     /// Suspends for good with `fault` set.
     [[noreturn]] void end_with_fault() {
         event = Event::faulted;

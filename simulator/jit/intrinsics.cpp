@@ -371,10 +371,23 @@ Value* print_formatted(Site& at) {
         {at.builder.CreatePtrToInt(at.argument(0), word), at.builder.CreatePtrToInt(at.argument(1), word)});
 }
 
+/// PTX's exit, in whatever function.
+Value* thread_end(Site& at) {
+    return call_hook(at.builder, Hook::exit, {});
+}
+
 /// PTX's %dynamic_smem_size, for which LLVM has no intrinsic.
 Value* dynamic_shared_bytes(Site& at) {
     FunctionContext head(*at.call.getFunction());
     return head.block_field(offsetof(BlockContext, dynamic_shared_bytes), at.builder.getInt32Ty());
+}
+
+/// PTX's %total_smem_size: static and dynamic shared memory, as a multiple of what a GPU allocates it by.
+Value* total_shared_bytes(Site& at) {
+    constexpr std::uint32_t unit = 128;  // docs/gpu_results.md, "Limits and refusals"
+    const auto before = static_cast<std::uint32_t>(at.compilation.shared.dynamic_offset);
+    Value* all = at.builder.CreateAdd(dynamic_shared_bytes(at), at.builder.getInt32(before + unit - 1));
+    return at.builder.CreateAnd(all, at.builder.getInt32(~(unit - 1)));
 }
 
 Value* shared_base(Site& at) {

@@ -3,22 +3,14 @@
 
 #include <llvm/IR/Function.h>
 
+#include "simulator/image/source_names.h"
+
 namespace cudasim::jit {
-namespace {
 
-std::string name_of(const llvm::DISubprogram* subprogram) {
-    if (!subprogram) return {};
-    return (subprogram->getName().empty() ? subprogram->getLinkageName() : subprogram->getName()).str();
-}
-
-}  // namespace
+using image::name_of;
 
 std::string path_of(const llvm::DIFile* file) {
-    if (!file) return {};
-    const std::string name = file->getFilename().str();
-    const std::string directory = file->getDirectory().str();
-    const bool whole = name.empty() || name.front() == '/' || name.front() == '<' || directory.empty();
-    return whole ? name : directory + "/" + name;
+    return image::path_of(file);
 }
 
 findings::CallChain call_chain(const llvm::DILocation* location) {

@@ -1,7 +1,7 @@
 """The engine: simulator, compilers and streams (frontend/bindings). Numbers of devices and addresses are ints."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 class Allocation:
     @property
@@ -267,6 +267,16 @@ class Progress:
 
 class PtxError(ValueError): ...
 
+class ReportingPtx:
+    variable: ClassVar[str]
+    @property
+    def slot_bytes(self) -> int: ...
+    @property
+    def text(self) -> str: ...
+    def report(
+        self, slots: bytes, name: str, grid: Sequence[int], block: Sequence[int]
+    ) -> LaunchReport | None: ...
+
 class RecordReader:
     def __init__(self, path: str, /) -> None: ...
     @property
@@ -427,6 +437,15 @@ def ptx(
 ) -> str: ...
 def read_llvm(text: str, file: str) -> list[KernelImage]: ...
 def read_ptx(text: str, file: str, kernels: bool = ...) -> KernelImage: ...
+def reporting_ptx(
+    image: KernelImage,
+    kernel: str,
+    architecture: str = ...,
+    fma_contraction: bool = ...,
+    optimise: bool = ...,
+    raise_float_division: bool = ...,
+    raise_negative_index: bool = ...,
+) -> ReportingPtx: ...
 def set_access_log(log: AccessLog | None) -> AccessLog | None: ...
 def set_stop_handler(handler: object) -> object: ...
 def debugger_connect(path: str) -> None: ...

@@ -266,6 +266,10 @@ void cudasim_hook_raise(ThreadContext* context, std::int32_t exception, std::uin
     record("raise", context, {exception}, site);
     end_thread();
 }
+void cudasim_hook_exit(ThreadContext* context, std::uint32_t site) {
+    record("exit", context, {}, site);
+    end_thread();
+}
 void cudasim_hook_shift_range(ThreadContext* context, std::uint32_t site) {
     record("shift_range", context, {}, site);
 }
