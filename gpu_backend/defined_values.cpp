@@ -55,19 +55,24 @@ void define_conversion(llvm::CastInst& conversion) {
     conversion.eraseFromParent();
 }
 
+void define_division(llvm::BinaryOperator& division) {
+    image::define_division_by_zero(division);
+    if (division.getOpcode() == llvm::Instruction::SDiv || division.getOpcode() == llvm::Instruction::SRem)
+        image::define_signed_overflow(division);
+}
+
 void define(llvm::Instruction& instruction) {
     if (auto* conversion = llvm::dyn_cast<llvm::CastInst>(&instruction))
         define_conversion(*conversion);
     else if (instruction.isShift())
         image::define_shift(llvm::cast<llvm::BinaryOperator>(instruction));
     else
-        image::define_signed_overflow(llvm::cast<llvm::BinaryOperator>(instruction));
+        define_division(llvm::cast<llvm::BinaryOperator>(instruction));
 }
 
 bool needs_work(const llvm::Instruction& instruction) {
     return instruction.isShift() || llvm::isa<llvm::FPToSIInst, llvm::FPToUIInst>(instruction) ||
-           instruction.getOpcode() == llvm::Instruction::SDiv ||
-           instruction.getOpcode() == llvm::Instruction::SRem;
+           image::is_division(instruction);
 }
 
 /// llvm.nvvm.f2i.rz and its kind, which InstCombine makes casts of whose overflow is poison, and

@@ -97,8 +97,9 @@ std::vector<Finding> faults_of(std::span<const std::byte> slots, std::span<const
         std::memcpy(&slot, slots.data() + i * sizeof slot, sizeof slot);
         if (slot.threads == 0 && slot.words[0][0] == 0) continue;
         const std::uint64_t number = number_in(slot.words[0][0]);
-        if (slot.threads == 0 || slot.words[0][0] == 0 || number / block.volume() >= grid.volume())
-            refuse(i, "names a thread that the launch does not have");
+        if (slot.threads == 0 || slot.words[0][0] == 0 || number / block.volume() >= grid.volume() ||
+            slot.threads / block.volume() > grid.volume())
+            refuse(i, "names threads that the launch does not have");
         Finding finding;
         finding.kind = sites[i].kind;
         finding.severity = findings::Severity::error;

@@ -44,19 +44,19 @@ arrive:
   %bz = call i32 @llvm.nvvm.read.ptx.sreg.nctaid.z()
   %bxy = mul i32 %bx, %by
   %blocks = mul i32 %bxy, %bz
-  %mine = load volatile i32, ptr addrspace(1) @cudasim_grid_generation, align 4
+  %mine = load atomic i32, ptr addrspace(1) @cudasim_grid_generation syncscope("device") monotonic, align 4
   call void @llvm.nvvm.membar.gl()
-  %before = atomicrmw add ptr addrspace(1) @cudasim_grid_arrived, i32 1 monotonic
+  %before = atomicrmw add ptr addrspace(1) @cudasim_grid_arrived, i32 1 syncscope("device") monotonic
   %count = add i32 %before, 1
   %last = icmp eq i32 %count, %blocks
   br i1 %last, label %open, label %wait
 open:
-  store volatile i32 0, ptr addrspace(1) @cudasim_grid_arrived, align 4
+  store atomic i32 0, ptr addrspace(1) @cudasim_grid_arrived syncscope("device") monotonic, align 4
   call void @llvm.nvvm.membar.gl()
-  %opened = atomicrmw add ptr addrspace(1) @cudasim_grid_generation, i32 1 monotonic
+  %opened = atomicrmw add ptr addrspace(1) @cudasim_grid_generation, i32 1 syncscope("device") monotonic
   br label %passed
 wait:
-  %now = load volatile i32, ptr addrspace(1) @cudasim_grid_generation, align 4
+  %now = load atomic i32, ptr addrspace(1) @cudasim_grid_generation syncscope("device") monotonic, align 4
   %same = icmp eq i32 %now, %mine
   br i1 %same, label %wait, label %passed
 passed:

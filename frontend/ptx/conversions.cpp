@@ -68,10 +68,39 @@ Value* rounded_conversion(InstructionContext& at, const std::string& what, Value
     return at.call(name.c_str(), at.function.module.type(to), {value});
 }
 
+/// f16 in one of the directions that LLVM has no conversion for: the nearest number, or its neighbour where
+/// that lies on the wrong side.
+Value* half_rounded(InstructionContext& at, Value* value) {
+    auto& b = at.b;
+    const std::string_view direction = directed_rounding(at);
+    if (value->getType()->isFloatTy()) value = at.flushed(value);
+    Value* nearest = b.CreateFPTrunc(value, b.getHalfTy());
+    if (direction.empty()) return nearest;
+    Value* back = b.CreateFPExt(nearest, value->getType());
+    Value* is_above = b.CreateFCmpOGT(back, value);
+    Value* is_below = b.CreateFCmpOLT(back, value);
+    Value* bits = b.CreateBitCast(nearest, b.getInt16Ty());
+    Value* is_negative = b.CreateICmpSLT(bits, b.getInt16(0));
+    Value* is_wrong = direction == "rd"   ? is_above
+                      : direction == "ru" ? is_below
+                                          : b.CreateSelect(is_negative, is_below, is_above);
+    // A neighbour further from zero has the next larger bits, below zero too.
+    Value* is_outward = direction == "rd"   ? is_negative
+                        : direction == "ru" ? b.CreateNot(is_negative)
+                                            : static_cast<Value*>(b.getFalse());
+    Value* step = b.CreateSelect(is_outward, b.getInt16(1), b.getInt16(0xFFFF));
+    bits = b.CreateSelect(is_wrong, b.CreateAdd(bits, step), bits);
+    return b.CreateBitCast(bits, b.getHalfTy());
+}
+
 Value* integer_to_real(InstructionContext& at, Value* value, Type from, Type to) {
     const bool is_signed = from.kind == Type::signed_;
     const bool is_exact = from.width <= 16 || (from.width == 32 && to.width == 64);
-    if (!directed_rounding(at).empty() && to.width == 16) at.refuse();
+    if (!directed_rounding(at).empty() && to.width == 16) {
+        // What float64 does not hold is beyond the largest float16 anyway.
+        llvm::Type* wide = at.b.getDoubleTy();
+        return half_rounded(at, is_signed ? at.b.CreateSIToFP(value, wide) : at.b.CreateUIToFP(value, wide));
+    }
     if (!directed_rounding(at).empty() && !is_exact)
         return rounded_conversion(at, (is_signed ? "" : "u") + std::string(from.width == 64 ? "ll" : "int"),
                                   value, to);
@@ -82,9 +111,9 @@ Value* integer_to_real(InstructionContext& at, Value* value, Type from, Type to)
 Value* real_to_real(InstructionContext& at, Value* value, Type from, Type to) {
     if (from.width == to.width) value = rounded_to_integer(at, value);
     const bool is_directed = to.width < from.width && !directed_rounding(at).empty();
-    if (is_directed && to.width == 16) at.refuse();
-    value = is_directed ? rounded_conversion(at, "double", value, to)
-                        : at.b.CreateFPCast(value, at.function.module.type(to));
+    value = is_directed && to.width == 16 ? half_rounded(at, value)
+            : is_directed                 ? rounded_conversion(at, "double", value, to)
+                                          : at.b.CreateFPCast(value, at.function.module.type(to));
     if (!at.has("sat")) return value;
     if (to.width != 32) at.refuse();
     return at.call("__nv_saturatef", value->getType(), {value});
@@ -106,16 +135,14 @@ Value* integer_to_integer(InstructionContext& at, Value* value, Type from, Type 
     return b.CreateTrunc(exact, at.function.module.type(to));
 }
 
-/// cvt.rn.f16x2.f32 d, a, b: a becomes the upper half.
+/// cvt.{rn, rz}.f16x2.f32 d, a, b: a becomes the upper half.
 void translate_cvt_to_pair(InstructionContext& at) {
     auto& b = at.b;
-    if (!directed_rounding(at).empty() || at.has("relu") || at.has("satfinite") ||
-        at.type() != Type{Type::real, 32})
-        at.refuse();
+    if (at.has("relu") || at.has("satfinite") || at.type() != Type{Type::real, 32}) at.refuse();
     llvm::Type* half = b.getHalfTy();
     Value* pair = llvm::PoisonValue::get(llvm::FixedVectorType::get(half, 2));
-    pair = b.CreateInsertElement(pair, b.CreateFPTrunc(at.read(2), half), std::uint64_t{0});
-    at.write(b.CreateInsertElement(pair, b.CreateFPTrunc(at.read(1), half), std::uint64_t{1}));
+    pair = b.CreateInsertElement(pair, half_rounded(at, at.read(2)), std::uint64_t{0});
+    at.write(b.CreateInsertElement(pair, half_rounded(at, at.read(1)), std::uint64_t{1}));
 }
 
 void translate_cvt(InstructionContext& at) {

@@ -18,6 +18,29 @@ bool is_division(const Instruction& instruction) {
     }
 }
 
+namespace {
+
+/// `chosen` where the condition holds in the place of the instruction's result.
+SelectInst* replace_result(Value* condition, Value* chosen, Instruction& instruction) {
+    auto* choice =
+        SelectInst::Create(condition, chosen, &instruction, "", instruction.getNextNode()->getIterator());
+    choice->setDebugLoc(instruction.getDebugLoc());
+    instruction.replaceUsesWithIf(choice, [&](Use& use) { return use.getUser() != choice; });
+    return choice;
+}
+
+}  // namespace
+
+void define_division_by_zero(BinaryOperator& division) {
+    Value* divisor = division.getOperand(1);
+    if (const auto* known = dyn_cast<ConstantInt>(divisor); known && !known->isZero()) return;
+    IRBuilder<> builder(&division);
+    Type* type = division.getType();
+    Value* is_zero = builder.CreateICmpEQ(divisor, Constant::getNullValue(type));
+    division.setOperand(1, builder.CreateSelect(is_zero, ConstantInt::get(type, 1), divisor));
+    replace_result(is_zero, Constant::getAllOnesValue(type), division);
+}
+
 /// Dividing by 1 instead and choosing afterwards traps never.
 void define_signed_overflow(BinaryOperator& division) {
     Value* divisor = division.getOperand(1);
@@ -31,11 +54,8 @@ void define_signed_overflow(BinaryOperator& division) {
     Value* negated = division.getOpcode() == Instruction::SDiv
                          ? builder.CreateNeg(division.getOperand(0))
                          : static_cast<Value*>(ConstantInt::get(type, 0));
-    auto* choice =
-        SelectInst::Create(minus_one, negated, &division, "", division.getNextNode()->getIterator());
+    SelectInst* choice = replace_result(minus_one, negated, division);
     if (auto* negation = dyn_cast<Instruction>(negated)) choice->moveAfter(negation);
-    choice->setDebugLoc(division.getDebugLoc());
-    division.replaceUsesWithIf(choice, [&](Use& use) { return use.getUser() != choice; });
 }
 
 void define_shift(BinaryOperator& shift) {

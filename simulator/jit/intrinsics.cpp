@@ -385,7 +385,8 @@ Value* dynamic_shared_bytes(Site& at) {
 /// PTX's %total_smem_size: static and dynamic shared memory, as a multiple of what a GPU allocates it by.
 Value* total_shared_bytes(Site& at) {
     constexpr std::uint32_t unit = 128;  // docs/gpu_results.md, "Limits and refusals"
-    const auto before = static_cast<std::uint32_t>(at.compilation.shared.dynamic_offset);
+    // Dynamic shared memory begins at a multiple of 16 bytes.
+    const auto before = static_cast<std::uint32_t>(alignTo(at.compilation.shared.static_bytes, 16));
     Value* all = at.builder.CreateAdd(dynamic_shared_bytes(at), at.builder.getInt32(before + unit - 1));
     return at.builder.CreateAnd(all, at.builder.getInt32(~(unit - 1)));
 }
