@@ -2,6 +2,7 @@
 #include "gpu_backend/memory_model.h"
 
 #include <llvm/ADT/STLExtras.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
@@ -115,18 +116,22 @@ std::optional<std::string> operation_of(AtomicRMWInst::BinOp operation, llvm::Ty
     }
 }
 
+/// ".global", ".shared"; empty for generic addresses.
+const char* space_of(const llvm::Value* pointer) {
+    const unsigned space = pointer->getType()->getPointerAddressSpace();
+    return space == 1 ? ".global" : space == 3 ? ".shared" : "";
+}
+
 /// atom.<scope><space><operation> result, [address], operands. Values are passed as integers,
 /// or as the floats that add has.
 llvm::Value* emit_atom(llvm::IRBuilder<>& builder, const std::string& operation, llvm::Value* pointer,
                        llvm::ArrayRef<llvm::Value*> operands) {
-    const unsigned space = pointer->getType()->getPointerAddressSpace();
-    const char* space_name = space == 1 ? ".global" : space == 3 ? ".shared" : "";
     llvm::Type* type = operands[0]->getType();
     const char* constraint = type->isFloatTy()       ? "f"
                              : type->isDoubleTy()    ? "d"
                              : type->isIntegerTy(64) ? "l"
                                                      : "r";
-    std::string text = "atom" + operation.substr(0, operation.find('.', 1)) + space_name +
+    std::string text = "atom" + operation.substr(0, operation.find('.', 1)) + space_of(pointer) +
                        operation.substr(operation.find('.', 1)) + " $0, [$1]";
     std::string constraints = "=" + std::string(constraint) + ",l";
     llvm::SmallVector<llvm::Value*, 3> arguments{builder.CreatePtrToInt(pointer, builder.getInt64Ty())};
@@ -180,6 +185,45 @@ void lower_scope(llvm::AtomicCmpXchgInst& exchange) {
     exchange.eraseFromParent();
 }
 
+/// PTX ISA, "ld": the scope of a relaxed load or store. Clusters have one from sm_90 on.
+std::string relaxed_scope(Scope scope) {
+    if (scope == Scope::system) return ".relaxed.sys";
+    return scope <= Scope::block ? ".relaxed.cta" : ".relaxed.gpu";
+}
+
+/// Atomic loads and stores, which LLVM 19 makes volatile ones: whoever reads the PTX sees that they are
+/// atomic. ld.relaxed and st.relaxed exist from sm_70 on.
+void lower_relaxed(llvm::Instruction& instruction) {
+    auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
+    auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+    if (!(load && load->isAtomic()) && !(store && store->isAtomic())) return;
+    llvm::Type* type = llvm::getLoadStoreType(&instruction);
+    const unsigned bits = type->getPrimitiveSizeInBits();  // 0: of a pointer
+    if (bits != 32 && bits != 64) return;
+    llvm::IRBuilder<> builder(&instruction);
+    llvm::Value* pointer = llvm::getLoadStorePointerOperand(&instruction);
+    if (llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(pointer))) return;  // no other thread's memory
+    llvm::Type* word = builder.getIntNTy(bits);
+    const std::string letter = bits == 64 ? "l" : "r";
+    const std::string what =
+        relaxed_scope(image::scope_of(instruction)) + space_of(pointer) + ".b" + std::to_string(bits);
+    llvm::Value* address = builder.CreatePtrToInt(pointer, builder.getInt64Ty());
+    if (load) {
+        auto* signature = llvm::FunctionType::get(word, {builder.getInt64Ty()}, false);
+        auto* assembly = llvm::InlineAsm::get(signature, "ld" + what + " $0, [$1];",
+                                              "=" + letter + ",l,~{memory}", /*hasSideEffects=*/true);
+        llvm::Value* value = builder.CreateCall(signature, assembly, {address});
+        load->replaceAllUsesWith(builder.CreateBitCast(value, type));
+    } else {
+        auto* signature = llvm::FunctionType::get(builder.getVoidTy(), {builder.getInt64Ty(), word}, false);
+        auto* assembly = llvm::InlineAsm::get(signature, "st" + what + " [$0], $1;",
+                                              "l," + letter + ",~{memory}", /*hasSideEffects=*/true);
+        builder.CreateCall(signature, assembly,
+                           {address, builder.CreateBitCast(store->getValueOperand(), word)});
+    }
+    instruction.eraseFromParent();
+}
+
 /// atom.inc and atom.dec (PTX ISA, "atom") wrap as LLVM's updates do, which LLVM 19 lowers to loops.
 void lower_wrapping_update(AtomicRMWInst& update) {
     if (!update.getType()->isIntegerTy(32)) return;
@@ -195,7 +239,8 @@ void lower_wrapping_update(AtomicRMWInst& update) {
 
 }  // namespace
 
-void lower_memory_model(llvm::Module& module, bool scopes) {
+void lower_memory_model(llvm::Module& module, unsigned architecture) {
+    const bool scopes = architecture >= 60, relaxed = architecture >= 70;
     for (auto& function : module)
         for (auto& instruction : llvm::make_early_inc_range(llvm::instructions(function)))
             lower_order(instruction);
@@ -205,6 +250,8 @@ void lower_memory_model(llvm::Module& module, bool scopes) {
                 if (!scopes || !lower_scope(*update)) lower_wrapping_update(*update);
             } else if (auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
                 if (scopes) lower_scope(*exchange);
+            } else if (relaxed) {
+                lower_relaxed(instruction);
             }
         }
     }

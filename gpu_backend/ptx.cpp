@@ -344,7 +344,7 @@ Ptx to_ptx_with_sites(const image::KernelImage& image, std::string_view kernel, 
     refuse_unsupported(module);
     define_values(module);
     function.setName(ptx_name(kernel));
-    lower_memory_model(module, architecture_number(options.architecture) >= 60);
+    lower_memory_model(module, architecture_number(options.architecture));
     try {
         result.text = image::read_in_child_process(
             "LLVM's NVPTX back end cannot translate kernel '" + std::string(kernel) + "'", [&] {

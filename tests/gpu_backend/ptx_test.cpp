@@ -501,6 +501,32 @@ TEST(Ptx, atomics_have_their_scope) {
     EXPECT_TRUE(contains(ordered, "membar.cta") && contains(ordered, "atom.cta.global.add.u32")) << ordered;
 }
 
+TEST(Ptx, atomic_loads_and_stores_are_relaxed_ones) {
+    const auto ptx = [](const std::string& access, const std::string& architecture = "sm_70") {
+        return ptx_of(header +
+                          "define void @k(ptr addrspace(1) %p, ptr addrspace(1) %q, i32 %x, float %f) {\n" +
+                          access + R"(
+  store i32 %x, ptr addrspace(1) %q
+  ret void
+}
+!nvvm.annotations = !{!0}
+!0 = !{ptr @k, !"kernel", i32 1}
+)",
+                      "k", {.architecture = architecture});
+    };
+    const std::string load =
+        "%v = load atomic i32, ptr addrspace(1) %p syncscope(\"device\") monotonic, align 4";
+    EXPECT_TRUE(contains(ptx(load), "ld.relaxed.gpu.global.b32"));
+    EXPECT_TRUE(contains(ptx(load, "sm_60"), "ld.volatile.global.u32"));
+    EXPECT_TRUE(
+        contains(ptx("store atomic i32 %x, ptr addrspace(1) %p syncscope(\"block\") monotonic, align 4"),
+                 "st.relaxed.cta.global.b32"));
+    EXPECT_TRUE(contains(ptx("store atomic float %f, ptr addrspace(1) %p release, align 4"),
+                         "st.relaxed.sys.global.b32"));
+    EXPECT_TRUE(
+        contains(ptx("%v = load volatile i32, ptr addrspace(1) %p, align 4"), "ld.volatile.global.u32"));
+}
+
 TEST(Ptx, fences_have_the_level_of_their_scope) {
     for (const auto& [scope, level] :
          {std::pair{"", "membar.sys"}, std::pair{"syncscope(\"block\") ", "membar.cta"},

@@ -1,5 +1,6 @@
 """cvt to f16 in all directions (PTX ISA, "cvt", floating-point rounding modifiers), beside exact arithmetic."""
 
+import bisect
 import fractions
 import math
 
@@ -25,11 +26,11 @@ def rounded(value, direction):
     if direction == "rm":
         if exact < -LARGEST:
             return -math.inf
-        found = float(FINITE[int(np.searchsorted(FINITE, exact, "right")) - 1])
+        found = float(FINITE[bisect.bisect_right(FINITE, exact) - 1])
     else:
         if exact > LARGEST:
             return math.inf
-        found = float(FINITE[int(np.searchsorted(FINITE, exact, "left"))])
+        found = float(FINITE[bisect.bisect_left(FINITE, exact)])
     return math.copysign(found, value) if found == 0 else found
 
 
