@@ -52,8 +52,11 @@ class FaultReports : public execution::IrKernelTest {
         auto own_options = options();
         own_options.raise_float_division = wanted.raise_float_division;
         if (wanted.raise_negative_index) own_options.wrap = execution::Wrap::error;
+        auto reporting_options = options();
+        reporting_options.policy = policy_.value_or(reporting_options.policy);
+        reporting_options.seed = seed_;
         const auto expected = run_image(image, grid, block, own.pointer(), parameters, own_options);
-        const auto found = run_image(again, grid, block, reported.pointer(), parameters, options());
+        const auto found = run_image(again, grid, block, reported.pointer(), parameters, reporting_options);
 
         EXPECT_EQ(found.error(), nullptr) << execution::messages(found) << ptx.text;
         const auto faults = faults_of(slots(ptx), ptx.fault_sites, "k", grid, block);
@@ -83,6 +86,8 @@ class FaultReports : public execution::IrKernelTest {
     }
 
     std::string faults_;
+    std::optional<execution::Policy> policy_;  ///< of the PTX; else as of the kernel
+    std::uint64_t seed_ = 0;
 };
 INSTANTIATE_TEST_SUITE_P(Modes, FaultReports, execution::all_modes, execution::mode_name);
 
@@ -108,9 +113,9 @@ TEST_P(FaultReports, an_index_out_of_range) {
         << faults_;
 }
 
-TEST_P(FaultReports, arguments_of_64_bits_are_of_the_lowest_thread) {
-    // Thread 5 of the grid fails first; each thread has other bits in each part of the index.
-    const std::string body = "define void @k(ptr %p, i64 %size) {\n" + thread_in_grid + R"(
+/// Threads from 5 on fail; each has other bits in each part of the index.
+std::string with_large_index(const std::string& check) {
+    std::string body = "define void @k(ptr %p, i64 %size) {\n" + thread_in_grid + R"(
   %few = icmp ult i64 %i, 5
   br i1 %few, label %good, label %bad
 good:
@@ -126,12 +131,24 @@ bad:
   ret void
 }
 declare i64 @__cudasim_check_unsigned_index(i64, i64, i32))";
+    return body.replace(body.find("CHECK"), 5, check);
+}
+
+TEST_P(FaultReports, arguments_of_64_bits_are_of_the_lowest_thread) {
     for (const char* check : {"__cudasim_check_index", "__cudasim_check_unsigned_index"}) {
-        std::string chosen = body;
-        chosen.replace(chosen.find("CHECK"), 5, check);
-        expect_same(chosen, {3}, {64}, {0x0123'4567'89AB});
+        expect_same(with_large_index(check), {3}, {64}, {0x0123'4567'89AB});
         EXPECT_TRUE(contains(faults_, "tid=[5, 0, 0] ctaid=[0, 0, 0]")) << faults_;
         EXPECT_TRUE(contains(faults_, "187/187")) << faults_;
+    }
+}
+
+// Threads come between the words that another one writes.
+TEST_P(FaultReports, arguments_are_of_one_thread_whoever_has_its_turn) {
+    for (const execution::Policy policy : {execution::Policy::lockstep, execution::Policy::preempt}) {
+        for (seed_ = 1; seed_ < 4; ++seed_) {
+            policy_ = policy;
+            expect_same(with_large_index("__cudasim_check_index"), {2}, {32}, {0x0123'4567'89AB});
+        }
     }
 }
 
