@@ -4,11 +4,12 @@
 #include "gpu_backend/fast_math.h"
 
 #include <llvm/ADT/STLExtras.h>
-#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/Operator.h>
+
+#include <string_view>
 
 namespace cudasim::gpu_backend {
 namespace {
@@ -38,12 +39,10 @@ class Approximation {
         return builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_div_approx_ftz_f, {}, {x, y});
     }
     [[nodiscard]] llvm::Value* product(llvm::Value* x, llvm::Value* y) { return builder_.CreateFMul(x, y); }
-    /// PTX ISA 7.0, sm_75: tanh.approx.f32; LLVM 19 has no intrinsic for it.
-    [[nodiscard]] llvm::Value* tanh() {
-        auto* type = llvm::FunctionType::get(builder_.getFloatTy(), {builder_.getFloatTy()}, false);
-        return builder_.CreateCall(llvm::InlineAsm::get(type, "tanh.approx.f32 $0, $1;", "=f,f", false),
-                                   {argument(0)});
+    [[nodiscard]] llvm::Value* square_root() {
+        return unary(llvm::Intrinsic::nvvm_sqrt_approx_ftz_f, argument(0));
     }
+    [[nodiscard]] llvm::Value* tanh() { return approximate_hyperbolic_tangent(builder_, argument(0)); }
 
   private:
     llvm::IRBuilder<> builder_;
@@ -53,42 +52,60 @@ class Approximation {
 constexpr double log2_of_e = 1.4426950408889634, log2_of_10 = 3.3219280948873623;
 constexpr double ln_of_2 = 0.6931471805599453, log10_of_2 = 0.3010299956639812;
 
-/// Null for functions that are not approximated.
-llvm::Value* approximation(llvm::StringRef name, Approximation a) {
-    if (name == "__nv_sinf") return a.sine();
-    if (name == "__nv_cosf") return a.cosine();
-    if (name == "__nv_tanf") {
-        llvm::Value* sine = a.sine();
-        return a.quotient(sine, a.cosine());
-    }
-    if (name == "__nv_tanhf") return a.tanh();
-    if (name == "__nv_exp2f") return a.exp2(a.argument(0));
-    if (name == "__nv_expf") return a.exp2(a.scaled(a.argument(0), log2_of_e));
-    if (name == "__nv_exp10f") return a.exp2(a.scaled(a.argument(0), log2_of_10));
-    if (name == "__nv_log2f") return a.log2(a.argument(0));
-    if (name == "__nv_logf") return a.scaled(a.log2(a.argument(0)), ln_of_2);
-    if (name == "__nv_log10f") return a.scaled(a.log2(a.argument(0)), log10_of_2);
-    if (name == "__nv_powf") return a.exp2(a.product(a.argument(1), a.log2(a.argument(0))));
-    if (name == "__nv_sqrtf" || name == "llvm.sqrt.f32")
-        return a.unary(llvm::Intrinsic::nvvm_sqrt_approx_ftz_f, a.argument(0));
-    return nullptr;
-}
+using A = Approximation;
+
+constexpr struct {
+    std::string_view name;
+    llvm::Value* (*value)(A a);
+} approximations[] = {
+    {"__nv_sinf", [](A a) { return a.sine(); }},
+    {"__nv_cosf", [](A a) { return a.cosine(); }},
+    {"__nv_tanf",
+     [](A a) {
+         llvm::Value* sine = a.sine();
+         return a.quotient(sine, a.cosine());
+     }},
+    {"__nv_tanhf", [](A a) { return a.tanh(); }},
+    {"__nv_exp2f", [](A a) { return a.exp2(a.argument(0)); }},
+    {"__nv_expf", [](A a) { return a.exp2(a.scaled(a.argument(0), log2_of_e)); }},
+    {"__nv_exp10f", [](A a) { return a.exp2(a.scaled(a.argument(0), log2_of_10)); }},
+    {"__nv_log2f", [](A a) { return a.log2(a.argument(0)); }},
+    {"__nv_logf", [](A a) { return a.scaled(a.log2(a.argument(0)), ln_of_2); }},
+    {"__nv_log10f", [](A a) { return a.scaled(a.log2(a.argument(0)), log10_of_2); }},
+    {"__nv_powf", [](A a) { return a.exp2(a.product(a.argument(1), a.log2(a.argument(0)))); }},
+    {"__nv_sqrtf", [](A a) { return a.square_root(); }},
+    {"llvm.sqrt.f32", [](A a) { return a.square_root(); }},
+};
 
 }  // namespace
 
-void expand_fast_math(llvm::Module& module) {
-    for (llvm::Function& function : module) {
-        const llvm::StringRef name = function.getName();
-        if (!function.isDeclaration() || !(name.starts_with("__nv_") || name == "llvm.sqrt.f32")) continue;
-        for (llvm::User* user : llvm::make_early_inc_range(function.users())) {
+llvm::Value* approximate_hyperbolic_tangent(llvm::IRBuilder<>& builder, llvm::Value* x) {
+    auto* type = llvm::FunctionType::get(builder.getFloatTy(), {builder.getFloatTy()}, false);
+    return builder.CreateCall(llvm::InlineAsm::get(type, "tanh.approx.f32 $0, $1;", "=f,f", false), {x});
+}
+
+std::vector<llvm::CallInst*> fast_calls(llvm::Module& module) {
+    std::vector<llvm::CallInst*> calls;
+    for (const auto& row : approximations) {
+        llvm::Function* function = module.getFunction(llvm::StringRef(row.name.data(), row.name.size()));
+        if (function == nullptr || !function->isDeclaration()) continue;
+        for (llvm::User* user : function->users()) {
             auto* call = llvm::dyn_cast<llvm::CallInst>(user);
-            if (!call || call->getCalledFunction() != &function) continue;
-            if (!llvm::isa<llvm::FPMathOperator>(call) || !call->hasApproxFunc()) continue;
-            if (llvm::Value* value = approximation(name, Approximation(*call))) {
-                call->replaceAllUsesWith(value);
-                call->eraseFromParent();
-            }
+            if (call != nullptr && call->getCalledFunction() == function &&
+                llvm::isa<llvm::FPMathOperator>(call) && call->hasApproxFunc())
+                calls.push_back(call);
         }
+    }
+    return calls;
+}
+
+void expand_fast_math(llvm::Module& module) {
+    for (llvm::CallInst* call : fast_calls(module)) {
+        const std::string name = call->getCalledFunction()->getName().str();
+        const auto* row =
+            llvm::find_if(approximations, [&name](const auto& each) { return each.name == name; });
+        call->replaceAllUsesWith(row->value(Approximation(*call)));
+        call->eraseFromParent();
     }
 }
 

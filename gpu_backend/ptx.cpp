@@ -269,6 +269,30 @@ std::string generate(llvm::Module& module, llvm::TargetMachine& machine) {
     return ptx;
 }
 
+std::string listed(const std::vector<std::string>& names) {
+    constexpr std::size_t most = 8;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(names.size(), most); ++i) text += (i == 0 ? "" : ", ") + names[i];
+    if (names.size() > most) text += " and " + std::to_string(names.size() - most) + " more";
+    return text;
+}
+
+void link_what_is_called(llvm::Module& module, std::string_view kernel, const PtxOptions& options) {
+    if (!options.link_libdevice || libdevice_calls(module).empty()) return;
+    const std::shared_ptr<const LibdeviceFile> library =
+        options.libdevice.empty() ? LibdeviceFile::found() : LibdeviceFile::at(options.libdevice);
+    if (library) link_libdevice(module, *library);
+    const std::vector<std::string> missing = libdevice_calls(module);
+    if (!options.require_libdevice || missing.empty()) return;
+    const std::string what = "kernel '" + std::string(kernel) + "' calls " + listed(missing);
+    if (library) throw PtxError(Code::libdevice, what + ", which " + library->path().string() + " has not");
+    throw PtxError(
+        Code::libdevice,
+        what +
+            " of CUDA's libdevice, which is not on this machine: `pip install "
+            "\"cudasim[gpu]\"` brings it, or set CUDASIM_LIBDEVICE to the path of a libdevice.10.bc");
+}
+
 /// The kernel, or a device function that is visible outside. @throws PtxError
 llvm::Function& entry_of(const image::KernelImage& image, llvm::Module& module, std::string_view name) {
     llvm::Function* function = module.getFunction(ref(name));
@@ -317,6 +341,7 @@ Ptx to_ptx_with_sites(const image::KernelImage& image, std::string_view kernel, 
     module.setTargetTriple(ref(image::target_triple));
     module.setDataLayout(machine->createDataLayout());
     if (options.globals_base) place_globals_at(module, *options.globals_base);
+    unlink_libdevice(module);
     llvm::Function& function = entry_of(image, module, kernel);
     resolve_variable_reads(module);
     Ptx result;
@@ -339,7 +364,7 @@ Ptx to_ptx_with_sites(const image::KernelImage& image, std::string_view kernel, 
         contract(module, *machine);
     else
         strip_contraction(module);
-    if (options.link_libdevice && calls_libdevice(module)) link_libdevice(module);
+    link_what_is_called(module, kernel, options);
     if (architecture_number(options.architecture) < 80) copy_at_once(module);
     refuse_unsupported(module);
     define_values(module);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -30,7 +31,10 @@ struct LaunchBounds {
 struct PtxOptions {
     std::string architecture = "sm_75";  ///< the oldest that CUDA 13's ptxas accepts
     bool fma_contraction = false;        ///< fuse where the IR carries `contract` (V5); the same as in jit
-    bool link_libdevice = true;          ///< with CUDA's maths library, where a toolkit is found at run time
+    bool link_libdevice = true;          ///< with CUDA's maths library, where one is found at run time
+    /// Whether a kernel that calls functions of the library is refused where it cannot be linked with them.
+    bool require_libdevice = false;
+    std::filesystem::path libdevice;  ///< the library; empty: the one that find_libdevice() finds
     bool optimise = true;
     DebugInfo debug_info = DebugInfo::full;
     LaunchBounds bounds;
@@ -60,7 +64,9 @@ struct PtxError : std::runtime_error {
 
 /// PTX with one entry, `ptx_name(kernel)`: a kernel, or a device function that is visible outside of its
 /// module. Declared checks (simulator/image/checks.def) are replaced as their table says. Calls of `__nv_*`
-/// stay external where no CUDA toolkit with a libdevice is found.
+/// stay external where no libdevice is found, unless `require_libdevice` is set; then the error names them and
+/// the command that installs it. What simulated_libdevice/ has linked into the image goes: the library itself is
+/// linked.
 /// @throws PtxError, image::ImageError
 [[nodiscard]] std::string to_ptx(const image::KernelImage& image, std::string_view kernel,
                                  const PtxOptions& options = {});

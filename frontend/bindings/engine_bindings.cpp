@@ -7,6 +7,7 @@
 
 #include "frontend/bindings/bindings.h"
 #include "frontend/bindings/contiguous_buffer.h"
+#include "frontend/bindings/libdevice_bindings.h"
 #include "frontend/bindings/released_gil.h"
 #include "frontend/ptx/inline_assembly.h"
 #include "gpu_backend/ptx.h"
@@ -276,12 +277,16 @@ void bind_stages(py::module_& module) {
         "ptx",
         [](const image::KernelImage& image, const std::string& kernel, const std::string& architecture,
            bool fma_contraction, bool optimise, const std::string& debug_info,
-           const std::array<unsigned, 3>& launch_bounds, unsigned max_registers) {
+           const std::array<unsigned, 3>& launch_bounds, unsigned max_registers, const std::string& libdevice,
+           bool require_libdevice) {
+            note_package_folders();
             const ReleasedGil release;
             return gpu_backend::to_ptx(
                 image, kernel,
                 {.architecture = architecture,
                  .fma_contraction = fma_contraction,
+                 .require_libdevice = require_libdevice,
+                 .libdevice = libdevice,
                  .optimise = optimise,
                  .debug_info = debug_info_named(debug_info),
                  .bounds = {launch_bounds[0], launch_bounds[1], launch_bounds[2], max_registers}});
@@ -289,8 +294,9 @@ void bind_stages(py::module_& module) {
         py::arg("image"), py::arg("kernel"), py::arg("architecture") = "sm_90",
         py::arg("fma_contraction") = false, py::arg("optimise") = true, py::arg("debug_info") = "full",
         py::arg("launch_bounds") = std::array<unsigned, 3>{}, py::arg("max_registers") = 0,
+        py::arg("libdevice") = "", py::arg("require_libdevice") = false,
         "The kernel (or visible device function) as PTX for a GPU of the given architecture. debug_info: "
-        "none, lines, full.");
+        "none, lines, full. libdevice: the path of the library, empty for the one on this machine.");
 }
 
 /// Engine errors become the package's own exception classes (cudasim.errors.from_native_* build them).

@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 
 #include "frontend/bindings/bindings.h"
+#include "frontend/bindings/libdevice_bindings.h"
 #include "library/library.h"
 
 PYBIND11_MODULE(_native, module) {
@@ -28,5 +29,6 @@ PYBIND11_MODULE(_native, module) {
     cudasim::bindings::bind_streams(module);
     cudasim::bindings::bind_pykernel(module);
     cudasim::bindings::bind_ptx(module);
+    cudasim::bindings::bind_libdevice(module);
     cudasim::bindings::bind_real_gpus(module);
 }

@@ -194,6 +194,18 @@ constexpr Option table[] = {
         .kind = OptionKind::toggle,
     },
     {
+        .name = "libdevice",
+        .default_text = "own",
+        .default_from = "rule V5: results the same on every host",
+        .accepts = "own, auto, or the path of a libdevice.10.bc",
+        .help =
+            "The maths functions of compiled kernels. own: the simulator's. auto: those of NVIDIA's "
+            "libdevice, "
+            "as a GPU computes them, where the library is found, else the simulator's. PTX is always linked "
+            "with NVIDIA's (docs/libdevice.md). Kernels in Python mode use the simulator's.",
+        .kind = OptionKind::libdevice,
+    },
+    {
         .name = "device",
         .default_text = "h100",
         .default_from = "the GPU of most data centres",
@@ -431,6 +443,9 @@ std::optional<OptionValue> parsed(const Option& option, std::string_view text) {
                                text == "listen:wait" || names_socket;
             return valid ? std::optional<OptionValue>(std::string(text)) : std::nullopt;
         }
+        case OptionKind::libdevice:
+            if (text.empty() || text.find('\0') != std::string_view::npos) return std::nullopt;
+            return OptionValue(std::string(text));
     }
     return std::nullopt;
 }
@@ -461,8 +476,9 @@ std::string environment_variable(const Option& option) {
 }
 
 std::string_view kind_name(OptionKind kind) {
-    constexpr std::array<std::string_view, 9> names{"choice", "whole_number", "seconds", "toggle",  "size",
-                                                    "path",   "devices",      "checks",  "debugger"};
+    constexpr std::array<std::string_view, 10> names{"choice",   "whole_number", "seconds", "toggle",
+                                                     "size",     "path",         "devices", "checks",
+                                                     "debugger", "libdevice"};
     return names[static_cast<std::size_t>(kind)];
 }
 

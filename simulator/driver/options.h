@@ -36,6 +36,7 @@ enum class OptionKind : std::uint8_t {
     devices,       ///< names of device profiles or paths of files, separated by commas (docs/devices.md)
     checks,        ///< words of checks.h, separated by commas; what they mean together
     debugger,      ///< connect:PATH of a Unix socket; empty for none (docs/debug_protocol.md)
+    libdevice,     ///< own, auto, or the path of a file
 };
 
 /// One row of the table.

@@ -208,6 +208,18 @@ ROWS: tuple[tuple[str, str, int, int, str, str, str, str, bool, bool], ...] = (
         True,
     ),
     (
+        "libdevice",
+        "libdevice",
+        0,
+        0,
+        "own",
+        "rule V5: results the same on every host",
+        "own, auto, or the path of a libdevice.10.bc",
+        "The maths functions of compiled kernels. own: the simulator's. auto: those of NVIDIA's libdevice, as a GPU computes them, where the library is found, else the simulator's. PTX is always linked with NVIDIA's (docs/libdevice.md). Kernels in Python mode use the simulator's.",
+        False,
+        False,
+    ),
+    (
         "device",
         "devices",
         0,

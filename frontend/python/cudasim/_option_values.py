@@ -137,6 +137,19 @@ def debugger(value: Any) -> str:
     return text
 
 
+def libdevice(value: Any) -> str:
+    """Which maths functions kernels call: "own", "auto", or the path of a libdevice.10.bc."""
+    text = path(value)
+    if text == "":
+        raise ValueError("no path")
+    return text
+
+
+def libdevice_from(value: str, folder: str) -> str:
+    """The same in a file in that folder: paths begin there."""
+    return value if value in ("own", "auto") else path_from(value, folder)
+
+
 def path_from(value: Any, folder: Any) -> Any:
     """A path that begins in a folder, as the file with the path in it means it."""
     return os.path.join(folder, os.path.expanduser(value)) if value else value

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING
 
 import cudasim
 from cudasim import _native, cache, options, switch
+from cudasim.compile import libdevice
+from cudasim.compile.libdevice_version import version as version_of_libdevice
 from cudasim.device import real_gpu
 from cudasim.device.device import devices
 from cudasim.errors import CudaSupportError
+from cudasim.options import OptionError
 
 if TYPE_CHECKING:
     from typing import Any
@@ -33,6 +36,23 @@ def _simulated_devices():
         return [], str(error)
     memory = ("memory_free", "memory_total")
     return [{**device.profile, **dict(zip(memory, device.native.memory_info()))} for device in seen], ""
+
+
+def _libdevice():
+    """NVIDIA's library of maths functions that PTX is linked with, and whether compiled kernels run with it."""
+    try:
+        library = libdevice.found(libdevice.given_path())
+    except (OptionError, ValueError) as error:
+        return {"error": str(error)}
+    if library is None:
+        return {"error": 'not found; pip install "cudasim[gpu]" brings it'}
+    used = options.get("libdevice") != "own"
+    return {
+        "path": library.path,
+        "version": version_of_libdevice(library.path) or "unknown",
+        "sha256": library.hash,
+        "simulation": "uses it" if used else "uses its own functions (option libdevice)",
+    }
 
 
 def collect() -> Any:
@@ -56,6 +76,7 @@ def collect() -> Any:
         "devices": simulated,
         "no_devices": hidden,
         "gpu": real_gpu.query(),
+        "libdevice": _libdevice(),
         "cache": cache.info(),
         "options": {
             option.name: dict(zip(("value", "source"), options.value_and_source(option.name)))
@@ -95,6 +116,7 @@ def as_text() -> Any:
     if everything["no_devices"]:
         lines += ["no device", f"  {everything['no_devices']}", ""]
     lines += [*everything["gpu"]["lines"], ""]
+    lines += ["libdevice", *_table(everything["libdevice"].items()), ""]
     lines += ["cache", *_table(cache.rows(everything["cache"])), ""]
     rows = [
         (

@@ -31,6 +31,8 @@ from cudasim._option_values import (
     choice,
     debugger,
     did_you_mean,
+    libdevice,
+    libdevice_from,
     path,
     path_from,
     seconds,
@@ -81,14 +83,16 @@ def _parser(kind, lowest, highest, accepts):
         return whole_number(lowest, highest)
     if kind in ("seconds", "size"):
         return seconds(highest) if kind == "seconds" else size(highest)
-    return {"path": path, "devices": entries, "toggle": switch, "checks": checks, "debugger": debugger}[kind]
+    parsers = {"path": path, "devices": entries, "toggle": switch, "checks": checks, "debugger": debugger,
+               "libdevice": libdevice}  # fmt: skip
+    return parsers[kind]
 
 
 def _option_of(name, kind, lowest, highest, default, default_from, accepts, explanation, *of_what):
     parse = _parser(kind, lowest, highest, accepts)
     if kind == "devices":
         accepts = f"{', '.join(DEVICES)}, {accepts}"
-    from_folder = {"path": path_from, "devices": entries_from}.get(kind)
+    from_folder = {"path": path_from, "devices": entries_from, "libdevice": libdevice_from}.get(kind)
     value = default if kind == "devices" else parse(default)
     return Option(name, parse, value, default_from, accepts, explanation, from_folder, *of_what)
 

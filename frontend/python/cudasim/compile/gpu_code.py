@@ -14,6 +14,7 @@ import tempfile
 from typing import TYPE_CHECKING, NamedTuple
 
 from cudasim import _native, _numba_config, options
+from cudasim.compile import libdevice
 from cudasim.device.current import current_device
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ def ptx_of(image: Any, name: str, capability: Any, target_options: dict[str, Any
         debug_info=debug_info(target_options),
         launch_bounds=launch_bounds(target_options.get("launch_bounds")),
         max_registers=int(target_options.get("max_registers") or 0),
+        libdevice=libdevice.given_path(),
     )
 
 

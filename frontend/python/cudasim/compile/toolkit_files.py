@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from cudasim import _native
+from cudasim.compile import libdevice
 
 if TYPE_CHECKING:
     from typing import Any
@@ -28,7 +29,8 @@ def test() -> bool:
 
 def get_libdevice() -> Any:
     """The path of libdevice's bitcode, or None."""
-    return _native.find_toolkit_file("nvvm/libdevice/libdevice.10.bc")
+    library = libdevice.found(libdevice.given_path())
+    return None if library is None else library.path
 
 
 def open_libdevice() -> Any:

@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cudasim import _native, cache, errors, options, types
+from cudasim.compile import libdevice
 from cudasim.compile.frozen_constants import warn_of_changes
 from cudasim.device.current import context_of, current_device
 from cudasim.launch import core_files, python_mode
@@ -312,7 +313,7 @@ class CompiledKernel(GpuCode, Launchable):
         self._parameter_bytes = next(
             kernel["parameter_bytes"] for kernel in self.image.kernels if kernel["name"] == self.kernel_name
         )
-        self._loaded: dict[Any, Any] = {}  # device → image on that device
+        self._loaded: dict[Any, Any] = {}  # (device, libdevice) → the image that runs there, loaded
         self._block_sizes: dict[Any, Any] = {}  # (device, dynamic shared bytes) → threads per block
         self._lock = threading.Lock()
         for listener in tuple(compiled_listeners):
@@ -327,11 +328,17 @@ class CompiledKernel(GpuCode, Launchable):
         )
 
     def _loaded_image(self, device):
+        """The image as it runs on the device with the options in force, and the same loaded."""
+        library = libdevice.of_simulation()
+        key = device, library
         with self._lock:
-            if device not in self._loaded:
-                self._loaded[device] = device.native.load(self.image)
-                module_with_callbacks(self, device)
-            return self._loaded[device]
+            if key not in self._loaded:
+                image = libdevice.linked(self.image, library, device.compute_capability)
+                is_first = all(known is not device for known, _ in self._loaded)
+                self._loaded[key] = image, device.native.load(image)
+                if is_first:
+                    module_with_callbacks(self, device)
+            return self._loaded[key]
 
     def entry(self, device: Any, grid: Any, block: Any, shared_bytes: Any) -> LaunchEntry:
         """A LaunchEntry for a device, a configuration and the options in force."""
@@ -340,9 +347,10 @@ class CompiledKernel(GpuCode, Launchable):
         return LaunchEntry(self, device, plan, self._parameter_bytes)
 
     def _plan(self, device, grid, block, shared_bytes):
+        image, loaded = self._loaded_image(device)
         return make_plan(
-            self._loaded_image(device),
-            self.image,
+            loaded,
+            image,
             self.kernel_name,
             self.name,
             grid,
