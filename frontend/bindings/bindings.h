@@ -22,6 +22,7 @@
 //   ptx_bindings.cpp       PTX text to images
 //   real_gpu_bindings.cpp  what NVIDIA's driver says of this machine's GPUs
 //   streams_bindings.cpp   streams: what is enqueued, and running it
+//   trace_bindings.cpp     who wrote elements of memory in a recorded launch
 //   pykernel_bindings.cpp  the Python kernel compiler; python_syntax.cpp: ast nodes to its syntax tree
 #pragma once
 
@@ -61,6 +62,7 @@ void bind_cache(pybind11::module_& module);
 void bind_findings(pybind11::module_& module);
 void bind_frameless_call(pybind11::module_& module);
 void bind_streams(pybind11::module_& module);
+void bind_traces(pybind11::module_& module);
 void bind_pykernel(pybind11::module_& module);
 void bind_ptx(pybind11::module_& module);
 void bind_real_gpus(pybind11::module_& module);

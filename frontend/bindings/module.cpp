@@ -20,6 +20,7 @@ PYBIND11_MODULE(_native, module) {
     cudasim::bindings::bind_options(module);
     cudasim::bindings::bind_launch(module);
     cudasim::bindings::bind_records(module);
+    cudasim::bindings::bind_traces(module);
     cudasim::bindings::bind_stops(module);
     cudasim::bindings::bind_accesses(module);
     cudasim::bindings::bind_debugger(module);

@@ -33,19 +33,25 @@ std::optional<std::size_t> parameters_of(llvm::StringRef type) {
 std::vector<execution::NamedArray> array_arguments(const LaunchPlan& plan,
                                                    std::span<const std::byte> parameters) {
     const image::Kernel* kernel = plan.image.find(plan.kernel);
-    if (kernel == nullptr) return {};
+    return kernel != nullptr ? array_arguments(*kernel, plan.arguments, parameters)
+                             : std::vector<execution::NamedArray>();
+}
+
+std::vector<execution::NamedArray> array_arguments(const image::Kernel& kernel,
+                                                   std::span<const Argument> arguments,
+                                                   std::span<const std::byte> parameters) {
     std::vector<execution::NamedArray> arrays;
     std::size_t next = 0;
     const auto take = [&]() -> std::optional<std::int64_t> {
-        if (next >= kernel->parameters.size()) return std::nullopt;
-        const image::Parameter& parameter = kernel->parameters[next++];
+        if (next >= kernel.parameters.size()) return std::nullopt;
+        const image::Parameter& parameter = kernel.parameters[next++];
         std::int64_t value = 0;
         if (parameter.size != sizeof value || parameter.offset + sizeof value > parameters.size())
             return std::nullopt;
         std::memcpy(&value, parameters.data() + parameter.offset, sizeof value);
         return value;
     };
-    for (const Argument& argument : plan.arguments) {
+    for (const Argument& argument : arguments) {
         const auto dimensions = dimensions_of(argument.type);
         if (!dimensions) {
             const auto count = parameters_of(argument.type);

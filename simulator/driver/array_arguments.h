@@ -16,5 +16,9 @@ namespace cudasim::driver {
 /// front of an array.
 [[nodiscard]] std::vector<execution::NamedArray> array_arguments(const LaunchPlan& plan,
                                                                  std::span<const std::byte> parameters);
+/// The same for arguments of a kernel.
+[[nodiscard]] std::vector<execution::NamedArray> array_arguments(const image::Kernel& kernel,
+                                                                 std::span<const Argument> arguments,
+                                                                 std::span<const std::byte> parameters);
 
 }  // namespace cudasim::driver
