@@ -48,7 +48,8 @@ void keep(TraceBlock& block, std::uint32_t thread, const Access& access, std::si
     write.reads = block.counts[thread];
     write.mark = block.marks[thread];
     write.sources = access.sources;
-    std::memcpy(write.ring.data(), block.rings + std::size_t{thread} * most_traced_reads, sizeof write.ring);
+    std::memcpy(write.ring.data(), block.rings + std::size_t{thread} * most_traced_reads,
+                std::min(write.reads, most_traced_reads) * sizeof(ReadEntry));
 }
 
 extern "C" {
