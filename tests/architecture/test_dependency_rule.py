@@ -49,6 +49,7 @@ ALLOWED = {
     "gpu_backend/launches": {"gpu_backend", "gpu_backend/runner", "simulator/driver", "simulator/image", "simulator/records"},
     "gpu_backend/runner": {"gpu_backend/libcuda", "simulator/findings", "simulator/image", "simulator/records"},
     "gpu_backend/runner/program": {"gpu_backend/libcuda", "gpu_backend/runner", "simulator/records"},
+    "gpu_backend/comparison": set(),
     "frontend/pykernel/syntax": {"simulator/image"},
     "frontend/numba_rules": set(),
     "frontend/pykernel/types": {"frontend/numba_rules", "frontend/pykernel/syntax"},
@@ -75,7 +76,8 @@ ALLOWED = {
         "simulator/driver",
         "frontend/cpython",
         "simulator/image", "simulator/findings", "simulator/jit", "simulator/execution", "simulator/streams",
-        "gpu_backend", "gpu_backend/libcuda", "frontend/ptx", "frontend/pykernel", "frontend/pykernel/syntax", "simulator/libdevice",
+        "gpu_backend", "gpu_backend/comparison", "gpu_backend/libcuda", "frontend/ptx", "frontend/pykernel", "frontend/pykernel/syntax",
+        "simulator/libdevice",
     },
     "library": {"simulator/jit"},
     "frontend/pyfiber": {
