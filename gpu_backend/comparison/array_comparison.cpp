@@ -22,6 +22,8 @@ using Contents = std::span<const std::byte>;
 
 /// A run of contiguous elements that is shorter is copied together with others.
 constexpr std::uint64_t shortest_run = 64;
+/// Values that are marked together.
+constexpr std::size_t block_size = 128;
 /// Copied values take up to so many bytes, or one value.
 constexpr std::uint64_t most_copied_bytes = 1 << 16;
 
@@ -113,7 +115,11 @@ class ArrayComparer {
         if (!leaves_.empty()) {
             for (std::uint64_t element = 0; element < traversal_.elements();) {
                 const Chunk chunk = chunk_at(element);
-                if (!is_same(chunk)) simple_ ? compare_simple(chunk) : compare_records(chunk);
+                const std::uint64_t differing = result_.differing;
+                // What follows a difference mostly differs, too, and is not looked at twice.
+                if (after_difference_ || !is_same(chunk))
+                    simple_ ? compare_simple(chunk) : compare_records(chunk);
+                after_difference_ = result_.differing != differing;
                 element += chunk.count;
             }
         }
@@ -175,16 +181,21 @@ class ArrayComparer {
     std::optional<ChunkSummary> summarise(const Chunk& chunk, const Values& values, std::size_t leaf,
                                           std::uint64_t scalar) {
         const ValueComparer& comparer = *comparers_[leaf];
-        if (std::memcmp(values.simulated, values.gpu, chunk.count * comparer.bytes()) == 0)
-            return std::nullopt;
+        const auto are_same = [&] {
+            return std::memcmp(values.simulated, values.gpu, chunk.count * comparer.bytes()) == 0;
+        };
         ChunkSummary summary;
         const Summarise fast = comparer.kernels().summarise;
-        if (fast != nullptr)
+        if (fast != nullptr) {
             summary = fast(values.simulated, values.gpu, values.before, chunk.count, comparer.bounds(),
                            relative_.greatest);
+            if (summary.differing == 0) return std::nullopt;
+        }
         const bool special = fast == nullptr || summary.special;
-        if (special)
+        if (special) {
+            if (are_same()) return std::nullopt;
             summary = comparer.tally(values.simulated, values.gpu, values.before, chunk.count, special_);
+        }
         summary.special = special;
         const auto consider = [&](Candidate& candidate, double greatest) {
             if (greatest > candidate.greatest) candidate = {greatest, chunk, leaf, scalar};
@@ -196,13 +207,15 @@ class ArrayComparer {
         return summary;
     }
 
-    void mark(const Chunk& chunk, const Values& values, std::size_t leaf, bool special) {
+    /// Marks values of a chunk from one on.
+    void mark(const Values& values, std::size_t first, std::size_t count, std::size_t leaf, bool special) {
         const ValueComparer& comparer = *comparers_[leaf];
+        const std::byte* simulated = values.simulated + first * comparer.bytes();
+        const std::byte* gpu = values.gpu + first * comparer.bytes();
         if (special)
-            comparer.mark(values.simulated, values.gpu, chunk.count, marks_.data());
+            comparer.mark(simulated, gpu, count, marks_.data() + first);
         else
-            comparer.kernels().mark(values.simulated, values.gpu, chunk.count, comparer.bounds(),
-                                    marks_.data());
+            comparer.kernels().mark(simulated, gpu, count, comparer.bounds(), marks_.data() + first);
     }
 
     void compare_simple(const Chunk& chunk) {
@@ -216,13 +229,24 @@ class ArrayComparer {
             *result_.unchanged_gpu += summary->unchanged_gpu;
         }
         if (summary->mismatched == 0) return;
+        const bool all = summary->mismatched == chunk.count;
         const bool in_one_cell = map_.in_one_cell(chunk.first) >= chunk.count;
-        if (in_one_cell) map_.add(chunk.first, summary->mismatched);
+        if (in_one_cell)
+            map_.add(chunk.first, summary->mismatched);
+        else if (all)
+            map_.add_all(chunk.first, chunk.count);
         const bool wants_elements = result_.first.size() < limits_.elements || positions_ != nullptr;
-        if (in_one_cell && !wants_elements) return;
+        if ((in_one_cell || all) && !wants_elements) return;
         std::memset(marks_.data(), 0, chunk.count);
-        mark(chunk, values, 0, summary->special);
-        if (!in_one_cell) map_.add(chunk.first, marks(chunk));
+        // Where little differs most blocks need no marks.
+        for (std::size_t at = 0; at < chunk.count; at += block_size) {
+            const std::size_t count = std::min(block_size, chunk.count - at);
+            const std::uint64_t offset = at * comparers_.front()->bytes(),
+                                bytes = count * comparers_.front()->bytes();
+            if (std::memcmp(values.simulated + offset, values.gpu + offset, bytes) == 0) continue;
+            mark(values, at, count, 0, summary->special);
+            if (!in_one_cell && !all) map_.add(chunk.first + at, marks(chunk).subspan(at, count));
+        }
         if (wants_elements) list_elements(chunk);
     }
 
@@ -233,7 +257,7 @@ class ArrayComparer {
             for (std::uint64_t scalar = 0; scalar < scalars; ++scalar) {
                 const Values values = load(chunk, leaf, scalar);
                 const std::optional<ChunkSummary> summary = summarise(chunk, values, leaf, scalar);
-                if (summary) mark(chunk, values, leaf, summary->special);
+                if (summary) mark(values, 0, chunk.count, leaf, summary->special);
             }
         }
         const std::uint64_t mismatched =
@@ -338,7 +362,8 @@ class ArrayComparer {
     std::vector<Leaf> leaves_;
     std::vector<std::unique_ptr<ValueComparer>> comparers_;
     std::vector<std::uint64_t>* positions_;  ///< of all mismatched elements in the traversal, or nullptr
-    bool simple_ = false;                    ///< elements are scalars
+    bool after_difference_ = false;
+    bool simple_ = false;  ///< elements are scalars
     std::uint64_t longest_chunk_ = chunk_size;
     std::array<std::vector<std::byte>, 3> copies_;
     std::array<std::uint64_t, chunk_size> offsets_;

@@ -130,7 +130,7 @@ template <class Integer>
 struct IntegerLoops {
     using Plain = std::make_unsigned_t<Integer>;
     using Value [[gnu::may_alias, gnu::aligned(1)]] = Integer;
-    using Real = std::conditional_t<sizeof(Integer) <= 2, float, double>;
+    using Real = std::conditional_t<sizeof(Integer) <= 4, float, double>;
     using RealBits = std::conditional_t<sizeof(Real) == 4, std::uint32_t, std::uint64_t>;
 
     [[gnu::always_inline]] static Plain distance(Integer s, Integer g) {

@@ -13,7 +13,7 @@
 namespace cudasim::comparison {
 
 /// Values per call at most.
-constexpr std::size_t chunk_size = 512;
+constexpr std::size_t chunk_size = 1024;
 
 /// What is close, in the form that the loops want.
 struct Bounds {

@@ -7,6 +7,11 @@
 namespace cudasim::comparison {
 namespace {
 
+/// Innermost axes up to this length are counted by column first. Along longer ones cells are wide enough to be summed up.
+constexpr std::uint64_t longest_line = 2048;
+/// So that counts of columns stay within 32 bits.
+constexpr std::uint64_t most_lines = std::uint64_t{1} << 31;
+
 std::uint64_t divided_up(std::uint64_t value, std::uint64_t by) {
     return (value + by - 1) / by;
 }
@@ -42,6 +47,7 @@ MapBuilder::MapBuilder(const ArrayView& view, const Traversal& traversal, const 
         steps_.push_back(step);
     }
     if (steps_.empty()) steps_.push_back({.extent = 1});
+    if (steps_.back().extent <= longest_line) columns_.resize(steps_.back().extent);
 }
 
 std::uint64_t MapBuilder::Step::left(std::uint64_t at) const {
@@ -50,45 +56,112 @@ std::uint64_t MapBuilder::Step::left(std::uint64_t at) const {
     return std::min(elements_per_cell - at % elements_per_cell, extent - at);
 }
 
-std::uint64_t MapBuilder::outer_cell(std::uint64_t element) const {
-    std::uint64_t cell = 0;
-    element /= steps_.back().extent;
+void MapBuilder::enter(std::uint64_t element) {
+    if (element < outer_end_) return;
+    fold_columns();
+    const std::uint64_t inner = steps_.back().extent;
+    outer_ = 0;
+    std::uint64_t line = element / inner;
+    // Lines from this one on in the same cell: along the axis next to the innermost one.
+    std::uint64_t lines = 1;
     for (std::size_t i = steps_.size() - 1; i-- > 0;) {
-        cell += steps_[i].cell(element % steps_[i].extent);
-        element /= steps_[i].extent;
+        const std::uint64_t at = line % steps_[i].extent;
+        if (i + 2 == steps_.size()) lines = steps_[i].left(at);
+        outer_ += steps_[i].cell(at);
+        line /= steps_[i].extent;
     }
-    return cell;
+    outer_end_ = (element / inner + std::min(lines, most_lines)) * inner;
 }
 
 std::uint64_t MapBuilder::in_one_cell(std::uint64_t element) const {
     return steps_.back().left(element % steps_.back().extent);
 }
 
-void MapBuilder::add(std::uint64_t element, std::uint64_t mismatched) {
+void MapBuilder::add(std::uint64_t first, std::uint64_t mismatched) {
+    enter(first);
     const Step& inner = steps_.back();
-    map_.counts[outer_cell(element) + inner.cell(element % inner.extent)] += mismatched;
-    any_ |= mismatched != 0;
+    map_.counts[outer_ + inner.cell(first % inner.extent)] += mismatched;
+    any_ = true;
 }
 
-void MapBuilder::add(std::uint64_t first, std::span<const std::uint8_t> marks) {
-    const Step& inner = steps_.back();
-    std::uint64_t at = first % inner.extent;
-    std::uint64_t outer = outer_cell(first);
-    while (!marks.empty()) {
-        const std::uint64_t count = std::min<std::uint64_t>(inner.left(at), marks.size());
-        const std::uint32_t mismatched = mismatched_in(marks.first(count));
-        map_.counts[outer + inner.cell(at)] += mismatched;
-        any_ |= mismatched != 0;
-        marks = marks.subspan(count);
-        first += count;
-        at += count;
-        if (at < inner.extent) continue;
-        at = 0;
-        if (!marks.empty()) outer = outer_cell(first);
+void MapBuilder::add_all(std::uint64_t first, std::uint64_t count) {
+    while (count != 0) {
+        enter(first);
+        const std::uint64_t here = std::min(outer_end_ - first, count);
+        add_to_cells(first % steps_.back().extent, here,
+                     [](std::uint64_t, std::uint64_t size) { return size; });
+        first += here;
+        count -= here;
     }
 }
 
-MismatchMap MapBuilder::result() const {
+void MapBuilder::add(std::uint64_t first, std::span<const std::uint8_t> marks) {
+    while (!marks.empty()) {
+        enter(first);
+        const std::uint64_t count = std::min<std::uint64_t>(outer_end_ - first, marks.size());
+        const std::uint64_t at = first % steps_.back().extent;
+        if (columns_.empty())
+            add_to_cells(at, count, [&](std::uint64_t offset, std::uint64_t size) {
+                return mismatched_in(marks.subspan(offset, size));
+            });
+        else
+            add_to_columns(at, marks.first(count));
+        marks = marks.subspan(count);
+        first += count;
+    }
+}
+
+void MapBuilder::add_to_columns(std::uint64_t at, std::span<const std::uint8_t> marks) {
+    if (columns_.size() < 32) {
+        for (const std::uint8_t mark : marks) {
+            columns_[at] += mark / mismatched_mark;
+            if (++at == columns_.size()) at = 0;
+        }
+        return;
+    }
+    while (!marks.empty()) {
+        const std::uint64_t count = std::min<std::uint64_t>(columns_.size() - at, marks.size());
+        for (std::uint64_t i = 0; i < count; ++i) columns_[at + i] += marks[i] / mismatched_mark;
+        marks = marks.subspan(count);
+        at = 0;
+    }
+}
+
+void MapBuilder::add_all_to_columns(std::uint64_t at, std::uint64_t count) {
+    const auto lines = static_cast<std::uint32_t>(count / columns_.size());
+    if (lines != 0)
+        for (std::uint32_t& column : columns_) column += lines;
+    for (std::uint64_t rest = count % columns_.size(); rest != 0; --rest) {
+        ++columns_[at];
+        if (++at == columns_.size()) at = 0;
+    }
+}
+
+void MapBuilder::fold_columns() {
+    for (std::size_t at = 0; at < columns_.size(); ++at) {
+        if (columns_[at] == 0) continue;
+        map_.counts[outer_ + steps_.back().cell(at)] += columns_[at];
+        columns_[at] = 0;
+        any_ = true;
+    }
+}
+
+template <class MismatchedAmong>
+void MapBuilder::add_to_cells(std::uint64_t at, std::uint64_t count, MismatchedAmong mismatched_among) {
+    const Step& inner = steps_.back();
+    std::uint64_t left = inner.left(at);
+    for (std::uint64_t offset = 0; offset < count;) {
+        const std::uint64_t size = std::min(left, count - offset);
+        map_.counts[outer_ + inner.cell(at)] += mismatched_among(offset, size);
+        offset += size;
+        at = at + size == inner.extent ? 0 : at + size;
+        left = at == 0 ? inner.left(0) : std::min(inner.elements_per_cell, inner.extent - at);
+    }
+    any_ = true;
+}
+
+MismatchMap MapBuilder::result() {
+    fold_columns();
     return any_ ? map_ : MismatchMap{};
 }
 

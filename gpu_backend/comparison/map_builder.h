@@ -11,12 +11,16 @@ class MapBuilder {
 
     /// How many elements from this one on are in one cell, in the order of the traversal: at least 1.
     [[nodiscard]] std::uint64_t in_one_cell(std::uint64_t element) const;
-    void add(std::uint64_t element, std::uint64_t mismatched);
+    // Elements are added in the order of the traversal.
+    /// Elements from the first on that are all mismatched.
+    void add_all(std::uint64_t first, std::uint64_t count);
+    /// Elements of which some are mismatched, all in one cell.
+    void add(std::uint64_t first, std::uint64_t mismatched);
     /// Elements from the first on, with their marks (chunk_kernels.h).
     void add(std::uint64_t first, std::span<const std::uint8_t> marks);
 
-    /// Empty where nothing was added.
-    [[nodiscard]] MismatchMap result() const;
+    /// Empty where nothing was added. Nothing can be added afterwards.
+    [[nodiscard]] MismatchMap result();
 
   private:
     /// What one axis of the traversal has to do with the map.
@@ -35,12 +39,23 @@ class MapBuilder {
         [[nodiscard]] std::uint64_t left(std::uint64_t at) const;
     };
 
-    /// The cell of an element, without the part of the innermost axis.
-    [[nodiscard]] std::uint64_t outer_cell(std::uint64_t element) const;
+    /// Sets outer_ and outer_end_ for an element.
+    void enter(std::uint64_t element);
+    void add_to_columns(std::uint64_t at, std::span<const std::uint8_t> marks);
+    void add_all_to_columns(std::uint64_t at, std::uint64_t count);
+    /// @param mismatched_among (offset, count) → how many mismatched elements there are among those from the offset on
+    template <class MismatchedAmong>
+    void add_to_cells(std::uint64_t at, std::uint64_t count, MismatchedAmong mismatched_among);
+    void fold_columns();
 
     std::vector<Step> steps_;  ///< outermost first; one at least
     MismatchMap map_;
     bool any_ = false;
+    std::uint64_t outer_ =
+        0;  ///< the cell of elements up to outer_end_, without the part of the innermost axis
+    std::uint64_t outer_end_ = 0;
+    /// Along a short innermost axis, what was added since the cell changed; else empty.
+    std::vector<std::uint32_t> columns_;
 };
 
 }  // namespace cudasim::comparison
