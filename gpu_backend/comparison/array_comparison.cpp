@@ -1,6 +1,7 @@
-// compare(): an array chunk by chunk. Chunks whose bytes are the same are skipped at the speed of memcmp. The others go through
-// the loops of chunk_kernels.h, and where these meet special values, through ValueComparer::tally(). Of the greatest
-// differences only the chunk is kept, which is looked at again in the end.
+// compare(): an array chunk by chunk. Chunks whose bytes are the same are skipped at the speed of memcmp. The
+// others go through the loops of chunk_kernels.h, and where these meet special values, through
+// ValueComparer::tally(). Of the greatest differences only the chunk is kept, which is looked at again in the
+// end.
 
 #include <algorithm>
 #include <array>

@@ -16,9 +16,9 @@ const T* values(const std::byte* bytes) {
     return reinterpret_cast<const T*>(bytes);
 }
 
-// The loops below are written for the vectoriser: conditions are integers as wide as the values, sums and maxima are of
-// unsigned integers, and nothing branches. Chunks are short enough for sums of 16 bits. Values need not be aligned, which
-// x86-64 and AArch64 allow.
+// The loops below are written for the vectoriser: conditions are integers as wide as the values, sums and
+// maxima are of unsigned integers, and nothing branches. Chunks are short enough for sums of 16 bits. Values
+// need not be aligned, which x86-64 and AArch64 allow.
 
 template <class Format>
 struct FloatLoops {

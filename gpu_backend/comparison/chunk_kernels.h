@@ -1,8 +1,9 @@
 // The inner loops of comparisons: a chunk of values, one after another, at a few operations each.
 //
-// They are compiled for several generations of processors and chosen when the program starts (chunk_kernels.cpp). The file is
-// compiled without contraction to fused multiply-adds, so that all of them decide alike. Arithmetic is done in the type
-// of the values, in float32 for the 16-bit types, as torch.isclose does it.
+// They are compiled for several generations of processors and chosen when the program starts
+// (chunk_kernels.cpp). The file is compiled without contraction to fused multiply-adds, so that all of them
+// decide alike. Arithmetic is done in the type of the values, in float32 for the 16-bit types, as
+// torch.isclose does it.
 #pragma once
 
 #include <cstddef>
@@ -50,8 +51,8 @@ struct ChunkKernels {
     Mark mark = nullptr;
 };
 
-/// The loops for a type on this processor; those of floats, integers, booleans and dates exist. Those of integers compare
-/// exactly and ignore the bounds.
+/// The loops for a type on this processor; those of floats, integers, booleans and dates exist. Those of
+/// integers compare exactly and ignore the bounds.
 [[nodiscard]] ChunkKernels chunk_kernels_of(const ElementType& type);
 
 }  // namespace cudasim::comparison

@@ -1,20 +1,23 @@
 // Compares what a launch left in memory on the simulator with what it left on a GPU: START HERE.
 //
-// compare() compares two contents of one array by the type of its elements, compare_outside() the memory that belongs to no
-// array byte by byte, compare_printed() printed lines. A Comparison is all of these for one launch; report_json.h writes it.
+// compare() compares two contents of one array by the type of its elements, compare_outside() the memory that
+// belongs to no array byte by byte, compare_printed() printed lines. A Comparison is all of these for one
+// launch; report_json.h writes it.
 //
 // Two values are *the same* if their bits are the same. They are *close* if their bits differ and
 //   * both are NaN (any sign and payload), or
 //   * |simulated - gpu| <= atol + rtol * |gpu|, both finite, or
 //   * they are no more than `ulp` steps apart, both finite, where ulp is given,
-// and *mismatched* otherwise. Infinities are equal only to infinities of the same sign. Zeros of different sign are close, and
-// mismatched where the comparison is exact. A complex value is compared by the modulus of the difference and of the GPU's
-// value; a NaN or infinity in one part must be in the same part of the other. This is torch.isclose(equal_nan=True), whose
-// documentation defines it, but for complex numbers with NaN, of which torch compares nothing more.
+// and *mismatched* otherwise. Infinities are equal only to infinities of the same sign. Zeros of different
+// sign are close, and mismatched where the comparison is exact. A complex value is compared by the modulus of
+// the difference and of the GPU's value; a NaN or infinity in one part must be in the same part of the other.
+// This is torch.isclose(equal_nan=True), whose documentation defines it, but for complex numbers with NaN, of
+// which torch compares nothing more.
 //
-// ULPs are steps between neighbouring values of the type: float32 1.0 and 1.0000001 are one step apart, and the smallest
-// positive and the smallest negative value are two, as +0 and -0 are one point. Subnormals count. Defined for finite values
-// of floating types, and for complex ones as the greater distance of the two parts.
+// ULPs are steps between neighbouring values of the type: float32 1.0 and 1.0000001 are one step apart, and
+// the smallest positive and the smallest negative value are two, as +0 and -0 are one point. Subnormals
+// count. Defined for finite values of floating types, and for complex ones as the greater distance of the two
+// parts.
 #pragma once
 
 #include <cstddef>
@@ -49,9 +52,10 @@ struct ArrayView {
     std::vector<std::int64_t> strides;  ///< in bytes, one for each axis; empty for a C-contiguous array
 };
 
-/// How far apart values may be. By default integers, booleans, dates, texts and bytes are compared exactly, and floats with
-/// the tolerances that torch.testing.assert_close documents: float16 1e-3 and 1e-5, bfloat16 1.6e-2 and 1e-5, float32
-/// 1.3e-6 and 1e-5, float64 1e-7 and 1e-7 (rtol, atol); complex numbers with those of their parts.
+/// How far apart values may be. By default integers, booleans, dates, texts and bytes are compared exactly,
+/// and floats with the tolerances that torch.testing.assert_close documents: float16 1e-3 and 1e-5, bfloat16
+/// 1.6e-2 and 1e-5, float32 1.3e-6 and 1e-5, float64 1e-7 and 1e-7 (rtol, atol); complex numbers with those
+/// of their parts.
 struct Tolerance {
     bool exact =
         false;  ///< nothing but the same value will do, zeros of the same sign; the rest is not looked at
@@ -88,8 +92,8 @@ struct Difference {
     std::optional<std::uint64_t> ulp;  ///< floats, both finite
 };
 
-/// Where mismatches lie: their number in each cell of a grid over the last two axes. Of arrays with more axes the cells of all
-/// leading indices are added up; an array with one axis has one row.
+/// Where mismatches lie: their number in each cell of a grid over the last two axes. Of arrays with more axes
+/// the cells of all leading indices are added up; an array with one axis has one row.
 struct MismatchMap {
     std::uint64_t rows = 0, columns = 0;  ///< of the grid; 0 where there are no mismatches
     std::uint64_t cell_rows = 0,
@@ -112,8 +116,8 @@ struct ArrayComparison {
     std::uint64_t nan_simulated = 0, nan_gpu = 0;  ///< values that are NaN on one side only
     std::uint64_t nan_bits = 0;                    ///< NaNs with different bits
     std::uint64_t zero_signs = 0;                  ///< zeros of different sign
-    /// Of the mismatched elements, how many have the value on that side that they had before the launch: nothing, or the
-    /// value that was there, was written. Nothing where the contents before are not known.
+    /// Of the mismatched elements, how many have the value on that side that they had before the launch:
+    /// nothing, or the value that was there, was written. Nothing where the contents before are not known.
     std::optional<std::uint64_t> unchanged_simulated, unchanged_gpu;
     /// The greatest differences of all values, close ones included; the relative one to within rounding.
     std::optional<Difference> greatest_absolute, greatest_relative, greatest_ulp;
@@ -126,14 +130,14 @@ struct ArrayComparison {
 
 /// Compares an array in two contents of the same memory.
 /// @param before what was there before the launch; may be empty
-/// @throws std::invalid_argument where the view is not within the contents, names the array; where the contents differ in size;
-/// for tolerances that are negative or not finite
+/// @throws std::invalid_argument where the view is not within the contents, names the array; where the
+/// contents differ in size; for tolerances that are negative or not finite
 [[nodiscard]] ArrayComparison compare(const ArrayView& view, std::span<const std::byte> simulated,
                                       std::span<const std::byte> gpu, std::span<const std::byte> before = {},
                                       const Tolerance& tolerance = {}, const Limits& limits = {});
 
-/// The elements that compare() would find mismatched, by their position in C order of the index, ascending. For experiments
-/// that ask which elements another run moves or removes. @throws as compare()
+/// The elements that compare() would find mismatched, by their position in C order of the index, ascending.
+/// For experiments that ask which elements another run moves or removes. @throws as compare()
 [[nodiscard]] std::vector<std::uint64_t> mismatched_elements(const ArrayView& view,
                                                              std::span<const std::byte> simulated,
                                                              std::span<const std::byte> gpu,
@@ -166,8 +170,8 @@ struct BytesComparison {
                                             std::span<const std::byte> simulated,
                                             std::span<const std::byte> gpu, const Limits& limits = {});
 
-/// The same for what belongs to no element of the views, whose offsets are into the contents. Padding in records belongs to
-/// the element. @throws as compare()
+/// The same for what belongs to no element of the views, whose offsets are into the contents. Padding in
+/// records belongs to the element. @throws as compare()
 [[nodiscard]] BytesComparison compare_outside(std::string label, std::uint64_t address,
                                               std::span<const ArrayView> views,
                                               std::span<const std::byte> simulated,

@@ -41,11 +41,12 @@ struct Field {
     std::vector<std::uint64_t> shape;  ///< of a sub-array in C order; empty for a single value
 };
 
-/// Reads a type from what NumPy's `str(dtype)` gives: "float32", "<f4", "bool", "datetime64[ns]", "|S5", "<U3", "bfloat16",
-/// "[('a', '<i4'), ('b', '<f8', (3,))]", "{'names': ['a'], 'formats': ['<i4'], 'offsets': [4], 'itemsize': 8}",
-/// "(numpy.record, [('a', '<i4')])". ("Specifying and constructing data types" in NumPy's reference.)
-/// @throws std::invalid_argument for text that is no such type, for big-endian types, and for types that cudasim's kernels
-/// cannot have (objects, longdouble); names the text
+/// Reads a type from what NumPy's `str(dtype)` gives: "float32", "<f4", "bool", "datetime64[ns]", "|S5",
+/// "<U3", "bfloat16", "[('a', '<i4'), ('b', '<f8', (3,))]", "{'names': ['a'], 'formats': ['<i4'], 'offsets':
+/// [4], 'itemsize': 8}", "(numpy.record, [('a', '<i4')])". ("Specifying and constructing data types" in
+/// NumPy's reference.)
+/// @throws std::invalid_argument for text that is no such type, for big-endian types, and for types that
+/// cudasim's kernels cannot have (objects, longdouble); names the text
 [[nodiscard]] ElementType parse_element_type(std::string_view text);
 
 /// A run of scalars in an element: the element itself, a field, or all values of a sub-array.

@@ -1,4 +1,5 @@
-// The floating types of kernels: as double, which holds all of them exactly, and as points in order, whose distance is ULPs.
+// The floating types of kernels: as double, which holds all of them exactly, and as points in order, whose
+// distance is ULPs.
 #pragma once
 
 #include <bit>
@@ -16,7 +17,8 @@ struct Float16 {
     static constexpr double rtol = 1e-3, atol = 1e-5;
 
     static float value(Bits bits) {
-        // The exponent moves to a binary32's place. The multiplication corrects its bias, and makes subnormals normal.
+        // The exponent moves to a binary32's place. The multiplication corrects its bias, and makes
+        // subnormals normal.
         constexpr float bias = 0x1p112f;
         const auto magnitude = static_cast<std::uint32_t>(bits & 0x7FFF) << 13;
         const float scaled = std::bit_cast<float>(magnitude) * bias;

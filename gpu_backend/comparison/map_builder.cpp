@@ -7,7 +7,8 @@
 namespace cudasim::comparison {
 namespace {
 
-/// Innermost axes up to this length are counted by column first. Along longer ones cells are wide enough to be summed up.
+/// Innermost axes up to this length are counted by column first. Along longer ones cells are wide enough to
+/// be summed up.
 constexpr std::uint64_t longest_line = 2048;
 /// So that counts of columns stay within 32 bits.
 constexpr std::uint64_t most_lines = std::uint64_t{1} << 31;

@@ -43,7 +43,8 @@ class MapBuilder {
     void enter(std::uint64_t element);
     void add_to_columns(std::uint64_t at, std::span<const std::uint8_t> marks);
     void add_all_to_columns(std::uint64_t at, std::uint64_t count);
-    /// @param mismatched_among (offset, count) → how many mismatched elements there are among those from the offset on
+    /// @param mismatched_among (offset, count) → how many mismatched elements there are among those from the
+    /// offset on
     template <class MismatchedAmong>
     void add_to_cells(std::uint64_t at, std::uint64_t count, MismatchedAmong mismatched_among);
     void fold_columns();

@@ -15,7 +15,8 @@ using Contents = std::span<const std::byte>;
 constexpr std::uint64_t block_bytes = 4096;
 constexpr std::uint64_t most_bytes_of_run = 16;
 
-/// Which bytes of a range belong to elements. Arrays in one piece are intervals, others are marked byte by byte.
+/// Which bytes of a range belong to elements. Arrays in one piece are intervals, others are marked byte by
+/// byte.
 class Covered {
   public:
     Covered(std::span<const ArrayView> views, std::uint64_t bytes) : bytes_(bytes) {

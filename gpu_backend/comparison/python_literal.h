@@ -1,4 +1,5 @@
-// Python literals, as far as NumPy writes types with them: strings, numbers, names, tuples, lists, dictionaries.
+// Python literals, as far as NumPy writes types with them: strings, numbers, names, tuples, lists,
+// dictionaries.
 #pragma once
 
 #include <cstdint>

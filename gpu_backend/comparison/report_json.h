@@ -1,4 +1,5 @@
-// Comparisons as JSON, a part of the report whose schema is frontend/python/cudasim/comparing/report_schema.json.
+// Comparisons as JSON, a part of the report whose schema is
+// frontend/python/cudasim/comparing/report_schema.json.
 #pragma once
 
 #include <string>
@@ -7,8 +8,8 @@
 
 namespace cudasim::comparison {
 
-/// The members "verdict", "arrays", "outside" and "printed" of a launch in the report. Numbers that JSON has no form for are
-/// strings: "inf". Names and texts that are not UTF-8 are repaired.
+/// The members "verdict", "arrays", "outside" and "printed" of a launch in the report. Numbers that JSON has
+/// no form for are strings: "inf". Names and texts that are not UTF-8 are repaired.
 [[nodiscard]] std::string to_json(const Comparison& comparison);
 
 }  // namespace cudasim::comparison

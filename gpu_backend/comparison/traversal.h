@@ -15,8 +15,9 @@ struct WalkedAxis {
     bool reversed = false;     ///< the view walks it towards lower addresses
 };
 
-/// Elements are counted in the order of the axes, the one with the greatest stride outermost: 0 is the element at the lowest
-/// address. Axes with one element, and those that are broadcast (strides of 0), are not walked: what is broadcast counts once.
+/// Elements are counted in the order of the axes, the one with the greatest stride outermost: 0 is the
+/// element at the lowest address. Axes with one element, and those that are broadcast (strides of 0), are not
+/// walked: what is broadcast counts once.
 class Traversal {
   public:
     /// @param bytes size of the contents that the view lies in

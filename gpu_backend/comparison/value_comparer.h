@@ -1,5 +1,5 @@
-// Compares values of one type one by one, exactly as comparison.h defines it; the loops of chunk_kernels.h do the same for many
-// values that are not special.
+// Compares values of one type one by one, exactly as comparison.h defines it; the loops of chunk_kernels.h do
+// the same for many values that are not special.
 #pragma once
 
 #include <memory>
@@ -44,7 +44,8 @@ class ValueComparer {
     virtual void mark(const std::byte* simulated, const std::byte* gpu, std::size_t count,
                       std::uint8_t* marks) const = 0;
 
-    /// Loops that may be used instead of tally() and mark(); null where there are none for this type and tolerance.
+    /// Loops that may be used instead of tally() and mark(); null where there are none for this type and
+    /// tolerance.
     [[nodiscard]] const ChunkKernels& kernels() const { return kernels_; }
     [[nodiscard]] const Bounds& bounds() const { return bounds_; }
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }

@@ -162,7 +162,8 @@ std::string padded(std::int64_t number, std::size_t digits) {
     return text.size() < digits ? std::string(digits - text.size(), '0') + text : text;
 }
 
-/// ISO 8601, as NumPy writes dates: as long as the unit asks for. Empty for a date that is not between the years 1 and 9999.
+/// ISO 8601, as NumPy writes dates: as long as the unit asks for. Empty for a date that is not between the
+/// years 1 and 9999.
 std::string date_text(std::int64_t value, std::int64_t multiple, const Unit& unit) {
     using namespace std::chrono;
     const __int128 count = static_cast<__int128>(value) * multiple;

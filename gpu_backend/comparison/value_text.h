@@ -5,7 +5,8 @@
 
 namespace cudasim::comparison {
 
-/// A value of a type that is no record. Text is UTF-8 and without control characters, and no longer than about 100 characters.
+/// A value of a type that is no record. Text is UTF-8 and without control characters, and no longer than
+/// about 100 characters.
 [[nodiscard]] Value describe(const ElementType& type, const std::byte* value);
 
 /// Bytes as hexadecimal digits in the order in which they lie, such as "00 3f a0".

@@ -1,4 +1,5 @@
-// What compare() says of arrays that are written out. random_arrays_test.cpp compares it with a slow and plain comparison.
+// What compare() says of arrays that are written out. random_arrays_test.cpp compares it with a slow and
+// plain comparison.
 
 #include <gtest/gtest.h>
 
