@@ -3,34 +3,21 @@
 //
 // A symbol is an indirect function: dlsym() calls its resolver each time, which returns null for a symbol
 // that is to be missing.
-#include <unistd.h>
-
-#include <csignal>
-
 #include "gpu_backend/libcuda/functions.h"
 #include "tests/gpu_backend/libcuda/stand_in/behaviour.h"
+#include "tests/gpu_backend/libcuda/stand_in/planting.h"
 #include "tests/gpu_backend/libcuda/stand_in/settings.h"
 
 namespace cudasim::libcuda {
 namespace {
-
-/// What a call of `symbol` does before anything else; nullopt: nothing.
-std::optional<Result> planted(const char* symbol) {
-    const auto settings = stand_in::settings();
-    if (settings.crashing.contains(symbol)) std::raise(SIGSEGV);
-    while (settings.hanging.contains(symbol)) pause();
-    const auto found = settings.results.find(symbol);
-    if (found == settings.results.end()) return std::nullopt;
-    return static_cast<Result>(found->second);
-}
 
 template <typename Row, typename Type>
 struct Exported;
 template <typename Row, typename... Arguments>
 struct Exported<Row, Result(Arguments...)> {
     static Result call(Arguments... arguments) {
-        if (const auto result = planted(Row::symbol)) return *result;
-        return Row::template run<stand_in::Behaviour>(arguments...);
+        if (const auto result = stand_in::planted_in_call(Row::symbol)) return *result;
+        return Row::run(arguments...);
     }
 };
 
@@ -42,16 +29,13 @@ Code address_unless_missing() {
     return reinterpret_cast<Code>(&Exported<Row, Type>::call);
 }
 
-#define FUNCTION(name, version, need, parameters)                \
-    struct name##_row {                                          \
-        static constexpr const char* symbol = #name #version;    \
-        template <typename Behaviour, typename... Arguments>     \
-        static Result run([[maybe_unused]] Arguments... given) { \
-            if constexpr (requires { &Behaviour::name; })        \
-                return Behaviour::name(given...);                \
-            else                                                 \
-                return Result::not_supported;                    \
-        }                                                        \
+#define FUNCTION(name, version, need, parameters)             \
+    struct name##_row {                                       \
+        static constexpr const char* symbol = #name #version; \
+        template <typename... Arguments>                      \
+        static Result run(Arguments... given) {               \
+            return stand_in::Behaviour::name(given...);       \
+        }                                                     \
     };
 #include "gpu_backend/libcuda/functions.def"
 #undef FUNCTION
