@@ -43,7 +43,8 @@ constexpr const char* storing = R"(
     ret;
 })";
 
-/// A kernel with these instructions, and registers %r0 to %r9, %rd0 to %rd9, %p0 to %p9; %rd0 is its parameter.
+/// A kernel with these instructions, and registers %r0 to %r9, %rd0 to %rd9, %p0 to %p9; %rd0 is its
+/// parameter.
 std::string kernel_that(const std::string& instructions, const std::string& variables = "") {
     return variables + R"(
 .visible .entry kernel(.param .u64 parameter)
@@ -170,11 +171,24 @@ TEST(StandInLaunch, what_a_gpu_does_not_notice_is_no_fault) {
         "mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 16; @%p1 ret; bar.sync 0; "
         "st.global.u32 [%rd0], 9;",
         32, 9);
-    // Constant memory is not changed, nor is this a fault (but the thread goes no further).
+    // Constant memory through a generic address.
+    expect_value("mov.u64 %rd1, table; cvta.const.u64 %rd1, %rd1; st.u32 [%rd1], 5; st.global.u32 [%rd0], 2;",
+                 1, 2, ".const .align 4 .u32 table[2] = {3, 4};");
+    // Beyond the end of variables.
     expect_value(
-        "mov.u64 %rd1, table; cvta.const.u64 %rd1, %rd1; ld.u32 %r1, [%rd1]; "
-        "st.global.u32 [%rd0], %r1; st.u32 [%rd1], 5;",
-        1, 2, ".const .align 4 .u32 table[2] = {2, 2};");
+        "st.global.u32 [counter+4000], 5; ld.global.u32 %r1, [counter+4000]; "
+        "st.global.u32 [%rd0], %r1;",
+        1, 5, ".visible .global .align 4 .u32 counter;");
+    expect_value(
+        "st.shared.u32 [first+4], 5; ld.shared.u32 %r1, [second]; ld.shared.u32 %r2, [first]; "
+        "st.shared.u32 [second], 8; st.global.u32 [%rd0], 2;",
+        1, 2, ".shared .align 4 .b8 first[4]; .shared .align 4 .b8 second[4];");
+    // The lowest number by -1.
+    expect_value(
+        "ld.global.u32 %r1, [%rd0]; sub.s32 %r1, %r1, 1; mov.u32 %r2, 0x80000000; "
+        "div.s32 %r3, %r2, %r1; rem.s32 %r4, %r2, %r1; add.u32 %r3, %r3, %r4; "
+        "st.global.u32 [%rd0], %r3;",
+        1, 0x8000'0000);
     // A mask that lacks the calling lanes.
     expect_value("mov.u32 %r1, 8; shfl.sync.idx.b32 %r2, %r1, 0, 31, 1; st.global.u32 [%rd0+4], 2;", 32, 0);
 }

@@ -114,6 +114,35 @@ TEST(StandInPlanting, a_kernel_never_ends) {
     EXPECT_EQ(waiting.signal, SIGALRM);
 }
 
+TEST(StandInPlanting, a_watchdog_ends_kernels) {
+    expect_outside("watchdog=100", [](const TestGpu& gpu) {
+        gpu.map(some_address);
+        const auto kernel = gpu.kernel(R"(
+.visible .entry kernel(.param .u64 flag)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<2>;
+    .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [flag];
+forever:
+    ld.volatile.global.u32 %r1, [%rd1];
+    setp.eq.u32 %p1, %r1, 0;
+    @%p1 bra forever;
+    ret;
+})");
+        EXPECT_EQ(gpu.run(kernel, {}, {some_address}), Result::launch_timeout);
+        EXPECT_EQ(gpu->cuCtxSynchronize(), Result::launch_timeout);
+    });
+    expect_outside("watchdog=100;hang_kernel=1", [](const TestGpu& gpu) {
+        gpu.map(some_address);
+        EXPECT_EQ(gpu.run(gpu.kernel(numbering), {.block = 8}, {8, some_address}), Result::launch_timeout);
+    });
+    expect_outside("watchdog=10000", [](const TestGpu& gpu) {
+        gpu.map(some_address);
+        EXPECT_EQ(gpu.run(gpu.kernel(numbering), {.block = 8}, {8, some_address}), Result::success);
+    });
+}
+
 TEST(StandInPlanting, hints_are_refused) {
     expect_outside("refuse_hints=1", [](const TestGpu& gpu) {
         DevicePointer address = 0;

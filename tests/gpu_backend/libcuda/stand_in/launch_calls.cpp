@@ -1,14 +1,17 @@
 // Page "Execution Control": launches run on the thread of the device's default stream. What the engine finds
 // becomes what a GPU would notice of it.
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "simulator/execution/launch_limits.h"
 #include "simulator/execution/observer.h"
 #include "simulator/findings/writers.h"
+#include "simulator/memory/shadow.h"
 #include "tests/gpu_backend/libcuda/stand_in/address_space.h"
 #include "tests/gpu_backend/libcuda/stand_in/modules.h"
 #include "tests/gpu_backend/libcuda/stand_in/planting.h"
@@ -18,11 +21,21 @@ namespace {
 
 using findings::FindingKind;
 
-/// Shared memory starts as zeros, as it usually does on a GPU.
-struct ZeroedShared final : execution::LaunchObserver {
+/// Shared memory as on a GPU: it usually starts as zeros, and all of it can be accessed, gaps between
+/// variables too.
+struct SharedOfGpu final : execution::LaunchObserver {
+    explicit SharedOfGpu(bool starts_as_poison) : poison(starts_as_poison) {}
+
     void block_begins(execution::ObservedBlock& block) override {
-        std::ranges::fill(block.shared, std::byte{});
+        if (block.shared.empty()) return;
+        if (!poison) std::ranges::fill(block.shared, std::byte{});
+        constexpr std::uint64_t unit = 128;  // docs/gpu_results.md, "Limits and refusals"
+        memory::Shadow::instance().set(reinterpret_cast<std::uint64_t>(block.shared.data()),
+                                       (block.shared.size() + unit - 1) / unit * unit,
+                                       memory::Access::read_write);
     }
+
+    bool poison;
 };
 
 /// A launch, from the call on until it has run.
@@ -32,16 +45,16 @@ struct PendingLaunch {
     std::string kernel;
     execution::LaunchConfiguration configuration;
     std::vector<std::byte> parameters;
-    std::vector<PlantedLaunch> planted;
     std::vector<DevicePointer> words;  ///< the parameters that are addresses, or could be
+    std::vector<PlantedLaunch> planted;
     Order order = Order::forward;
     std::uint64_t seed = 0;
+    std::optional<std::chrono::milliseconds> watchdog = {};
     bool poison_shared = false, explain = false;
 };
 
 /// What a GPU answers where the engine finds this; success where it notices nothing.
 Result result_of(FindingKind kind) {
-    if (kind == FindingKind::write_to_constant) return Result::success;  // docs/gpu_results.md, "Faults"
     return static_cast<Result>(findings::info(kind).cuda_error_code);
 }
 
@@ -93,13 +106,14 @@ bool plant(const PendingLaunch& launch) {
 void run(const PendingLaunch& launch) {
     Gpu& gpu = launch.gpu;
     if (gpu.fault() != Result::success) return;
-    ZeroedShared zeroed;
+    SharedOfGpu shared(launch.poison_shared);
     execution::LaunchOptions options = usual_options();
     options.policy = launch.order == Order::forward   ? execution::Policy::forward
                      : launch.order == Order::reverse ? execution::Policy::reverse
                                                       : execution::Policy::random;
     options.seed = launch.seed;
-    if (!launch.poison_shared) options.observers.add(zeroed);
+    if (launch.watchdog) options.time_limit_seconds = std::chrono::duration<double>(*launch.watchdog).count();
+    options.observers.add(shared);
     options.poll_host = [&](const execution::LaunchProgress&) { return gpu.work.ends(); };
     options.write_output = [&](std::string_view text) {
         gpu.printed.add(text);
@@ -124,7 +138,8 @@ void run(const PendingLaunch& launch) {
             std::fputs(findings::text_report(finding, launch.module->image.sources()).c_str(), stderr);
         gpu.set_fault(fault);
     }
-    if (hangs && gpu.fault() == Result::success) gpu.work.wait_for_end();
+    if (hangs && gpu.fault() == Result::success && !gpu.work.wait_for_end(launch.watchdog))
+        gpu.set_fault(Result::launch_timeout);
 }
 
 /// The parameter buffer from pointers to values, or from a buffer in `extra`. False where neither or both are
@@ -210,18 +225,19 @@ Result Behaviour::cuLaunchKernelEx(const LaunchConfig* config, Function function
     if (const Result wrong = check(*gpu, *function, configuration, *cooperative); wrong != Result::success)
         return wrong;
     const Settings& now = settings();
-    const auto launch = std::make_shared<PendingLaunch>(PendingLaunch{*gpu,
-                                                                      std::move(module),
-                                                                      function->kernel.name,
-                                                                      configuration,
-                                                                      std::move(buffer),
-                                                                      planted_in_launch(),
-                                                                      {},
-                                                                      now.order,
-                                                                      now.seed,
-                                                                      now.poison_shared,
-                                                                      now.explain});
-    launch->words = words_of(function->kernel, launch->parameters);
+    const auto launch =
+        std::make_shared<PendingLaunch>(PendingLaunch{.gpu = *gpu,
+                                                      .module = std::move(module),
+                                                      .kernel = function->kernel.name,
+                                                      .configuration = configuration,
+                                                      .parameters = buffer,
+                                                      .words = words_of(function->kernel, buffer),
+                                                      .planted = planted_in_launch(),
+                                                      .order = now.order,
+                                                      .seed = now.seed,
+                                                      .poison_shared = now.poison_shared,
+                                                      .explain = now.explain});
+    if (now.watchdog != 0) launch->watchdog = std::chrono::milliseconds(now.watchdog);
     gpu->work.add([launch] { run(*launch); });
     return Result::success;
 }

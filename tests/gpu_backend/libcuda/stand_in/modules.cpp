@@ -5,6 +5,8 @@
 
 #include "frontend/ptx/reader.h"
 #include "simulator/image/linking.h"
+#include "simulator/memory/shadow.h"
+#include "tests/gpu_backend/libcuda/stand_in/address_space.h"
 #include "tests/gpu_backend/libcuda/stand_in/ptx_text.h"
 #include "tests/gpu_backend/libcuda/stand_in/settings.h"
 
@@ -34,6 +36,17 @@ void check_header(const Gpu& gpu, const std::string& text) {
         refuse_ptx("SM version specified by .target is higher than default SM version assumed");
 }
 
+/// Lets kernels access all of the memory around variables: a GPU notices no errors within 2 MiB.
+void open_variables(execution::Device& device) {
+    constexpr std::uint64_t unit = AddressSpace::granularity;
+    for (const auto& each : device.memory_layout().live) {
+        if (each.adopted) continue;
+        const std::uint64_t first = each.address / unit * unit;
+        const std::uint64_t end = (each.address + each.bytes + unit - 1) / unit * unit;
+        memory::Shadow::instance().set(first, end - first, memory::Access::read_write);
+    }
+}
+
 /// Loads and compiles. @throws what the engine throws
 std::shared_ptr<libcuda::ModuleState> made(Gpu& gpu, const std::string& text, std::uint64_t variant) {
     // The engine gives equal images one state of their variables, modules have one each.
@@ -51,6 +64,7 @@ std::shared_ptr<libcuda::ModuleState> made(Gpu& gpu, const std::string& text, st
         module->functions[kernel.name].reset(new libcuda::FunctionState{
             *module, kernel, fixed, compiled->frame_bytes, usual - std::min(usual, fixed)});
     }
+    open_variables(engine.device);
     return module;
 }
 

@@ -1,6 +1,7 @@
 #include "tests/gpu_backend/libcuda/stand_in/ptx_text.h"
 
 #include <regex>
+#include <sstream>
 
 namespace cudasim::stand_in {
 
@@ -25,16 +26,21 @@ int newest_ptx_of(int driver) {
 }
 
 std::string with_divisions_of_a_gpu(const std::string& text) {
-    if (text.find("div.") == std::string::npos && text.find("rem.") == std::string::npos) return text;
     // [@guard] div.s32 result, dividend, divisor; with a divisor that is a register
     static const std::regex division(
-        R"((@!?%[\w$]+[ \t]+)?\b(div|rem)\.([su])(16|32|64)[ \t]+(%[\w$]+),[ \t]*([^,;\n]+),[ \t]*(%[\w$]+)[ \t]*;)");
+        R"((@!?%[\w$]+[ \t]+)?\b(div|rem)\.([su])(16|32|64)[ \t]+(%[\w$]+),[ \t]*([^,;]+),[ \t]*(%[\w$]+)[ \t]*;)");
     // The result may be the divisor.
-    return std::regex_replace(
-        text, division,
+    constexpr const char* checked =
         "{ .reg .pred %standin_p; .reg .b$4 %standin_d; setp.eq.$3$4 %standin_p, $7, 0; "
         "selp.b$4 %standin_d, 1, $7, %standin_p; $1$2.$3$4 %standin_d, $6, %standin_d; "
-        "selp.b$4 %standin_d, -1, %standin_d, %standin_p; $1mov.b$4 $5, %standin_d; }");
+        "selp.b$4 %standin_d, -1, %standin_d, %standin_p; $1mov.b$4 $5, %standin_d; }";
+    std::string result;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line); result += '\n')
+        result += line.find("div.") != std::string::npos || line.find("rem.") != std::string::npos
+                      ? std::regex_replace(line, division, checked)
+                      : line;
+    return result;
 }
 
 }  // namespace cudasim::stand_in

@@ -67,6 +67,8 @@ class Entry {
             settings_.refuse_hints = flag();
         } else if (name_ == "explain") {
             settings_.explain = flag();
+        } else if (name_ == "watchdog") {
+            settings_.watchdog = number<unsigned>(value_);
         } else if (name_ == "order") {
             take_order();
         } else if (name_ == "shared" && (value_ == "poison" || value_ == "zeros")) {

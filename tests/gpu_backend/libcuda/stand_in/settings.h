@@ -17,6 +17,8 @@
 //   order=reverse            threads and blocks get their turn in this order: forward (otherwise), reverse,
 //                            random:SEED
 //   shared=poison            shared memory starts as in the simulator, and not as zeros
+//   watchdog=500             launches may take so many milliseconds, then they are CUDA_ERROR_LAUNCH_TIMEOUT;
+//                            no limit otherwise
 //   explain=1                faults of kernels are described on standard error
 //
 // Failures of calls. Symbols are those of the library: cuMemAlloc_v2. `call` in the place of a symbol is any
@@ -106,6 +108,7 @@ struct Settings {
     Order order = Order::forward;
     std::uint64_t seed = 0;  ///< of Order::random
     bool poison_shared = false;
+    unsigned watchdog = 0;  ///< milliseconds; 0: none
     bool explain = false;
 
     [[nodiscard]] bool lacks(const char* symbol) const {

@@ -24,9 +24,12 @@ void WorkQueue::wait_for_all() {
     changed_.wait(lock, [&] { return is_done(last) || ends_; });
 }
 
-void WorkQueue::wait_for_end() {
+bool WorkQueue::wait_for_end(std::optional<std::chrono::milliseconds> time) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return ends_.load(); });
+    const auto ends = [&] { return ends_.load(); };
+    if (time) return changed_.wait_for(lock, *time, ends);
+    changed_.wait(lock, ends);
+    return true;
 }
 
 void WorkQueue::end() {

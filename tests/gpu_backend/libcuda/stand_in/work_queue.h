@@ -2,11 +2,13 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 namespace cudasim::stand_in {
@@ -23,8 +25,8 @@ class WorkQueue {
 
     /// Whether the process ends: work that runs is to return soon.
     [[nodiscard]] bool ends() const { return ends_.load(); }
-    /// Called by work that never ends.
-    void wait_for_end();
+    /// Called by work that never ends. @return whether the process ends, and not only the time is over
+    bool wait_for_end(std::optional<std::chrono::milliseconds> time);
     /// Returns when no work runs any more. Later work is not done.
     void end();
 
