@@ -7,8 +7,13 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Support/MemoryBuffer.h>
 
+#include <span>
 #include <string>
-#include <vector>
+#include <utility>
+
+#include "gpu_backend/libdevice.h"
+#include "gpu_backend/libdevice_file.h"
+#include "simulator/image/byte_stream.h"
 
 namespace cudasim::gpu_backend {
 namespace {
@@ -41,7 +46,71 @@ bool waits_for_the_grid(std::string_view ptx) {
     return ptx.find("cudasim_grid_arrived") != std::string_view::npos;
 }
 
+void write(image::ByteWriter& writer, const findings::CallChain& chain) {
+    writer.number(chain.size(), 8);
+    for (const auto& frame : chain) {
+        writer.text(frame.file);
+        writer.text(frame.function);
+        writer.number(frame.line, 4);
+        writer.number(frame.column, 4);
+    }
+}
+
+findings::CallChain read_chain(image::ByteReader& reader) {
+    findings::CallChain chain;
+    for (std::uint64_t left = reader.number(8); left > 0; --left) {
+        findings::SourceLocation frame;
+        frame.file = reader.text();
+        frame.function = reader.text();
+        frame.line = static_cast<std::uint32_t>(reader.number(4));
+        frame.column = static_cast<std::uint32_t>(reader.number(4));
+        chain.push_back(std::move(frame));
+    }
+    return chain;
+}
+
+std::string to_text(std::span<const FaultSite> sites) {
+    if (sites.empty()) return {};
+    image::ByteWriter writer;
+    writer.number(sites.size(), 8);
+    for (const FaultSite& site : sites) {
+        writer.number(static_cast<std::uint64_t>(site.kind), 4);
+        for (const auto& text : {site.check, site.exception_type, site.message}) writer.text(text);
+        write(writer, site.location);
+        for (const auto& argument : site.arguments) {
+            writer.number(argument ? 1 : 0, 1);
+            writer.number(argument.value_or(0), 8);
+        }
+    }
+    return {reinterpret_cast<const char*>(writer.bytes().data()), writer.bytes().size()};
+}
+
 }  // namespace
+
+std::vector<FaultSite> fault_sites_of(const records::GpuCode& code) {
+    std::vector<FaultSite> sites;
+    if (code.fault_sites.empty()) return sites;
+    try {
+        image::ByteReader reader(std::as_bytes(std::span(code.fault_sites)));
+        for (std::uint64_t left = reader.number(8); left > 0; --left) {
+            FaultSite& site = sites.emplace_back();
+            const auto kind = static_cast<std::size_t>(reader.number(4));
+            if (kind >= findings::all_kinds().size()) throw image::StreamError("a fault is of no known kind");
+            site.kind = static_cast<findings::FindingKind>(kind);
+            for (auto* text : {&site.check, &site.exception_type, &site.message}) *text = reader.text();
+            site.location = read_chain(reader);
+            for (auto& argument : site.arguments) {
+                const bool is_known = reader.number(1) != 0;
+                const std::uint64_t value = reader.number(8);
+                if (is_known) argument = value;
+            }
+        }
+    } catch (const image::StreamError& error) {
+        throw records::RecordError(std::string("the places of faults in the record are malformed: ") +
+                                   error.what());
+    }
+    return sites;
+}
 
 records::GpuCode gpu_code_of(const image::KernelImage& image, std::string_view kernel,
                              const PtxOptions& options) {
@@ -58,8 +127,15 @@ records::GpuCode gpu_code_of(const image::KernelImage& image, std::string_view k
     // What is not a parameter of its own cannot be moved to another address.
     code.has_addresses = options.globals_base.has_value() || has_inner_addresses;
     try {
-        code.ptx = to_ptx(image, kernel, options);
+        PtxOptions chosen = options;
+        chosen.require_libdevice = true;
+        Ptx ptx = to_ptx_with_sites(image, kernel, chosen);
+        code.ptx = std::move(ptx.text);
         code.cooperative = waits_for_the_grid(code.ptx);
+        code.fault_sites = to_text(ptx.fault_sites);
+        unlink_libdevice(**module);
+        const auto library = libdevice_calls(**module).empty() ? nullptr : LibdeviceFile::found();
+        if (library) code.libdevice = library->hash();
     } catch (const PtxError& error) {
         code.refusal = error.what();
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "gpu_backend/ptx.h"
 #include "simulator/image/kernel_image.h"
@@ -14,5 +15,8 @@ namespace cudasim::gpu_backend {
 /// @throws image::ImageError
 [[nodiscard]] records::GpuCode gpu_code_of(const image::KernelImage& image, std::string_view kernel,
                                            const PtxOptions& options);
+
+/// The places at which threads can fail, of code with PtxOptions::report_faults. @throws records::RecordError
+[[nodiscard]] std::vector<FaultSite> fault_sites_of(const records::GpuCode& code);
 
 }  // namespace cudasim::gpu_backend

@@ -20,6 +20,7 @@
 //   cache_bindings.cpp     the object cache: where it lies, what is in it
 //   frameless_call.cpp     a callable that leaves no frame of the package in tracebacks
 //   ptx_bindings.cpp       PTX text to images
+//   gpu_launch_bindings.cpp   recorded launches on a real GPU
 //   real_gpu_bindings.cpp  what NVIDIA's driver says of this machine's GPUs
 //   streams_bindings.cpp   streams: what is enqueued, and running it
 //   trace_bindings.cpp     who wrote elements of memory in a recorded launch
@@ -66,6 +67,8 @@ void bind_traces(pybind11::module_& module);
 void bind_pykernel(pybind11::module_& module);
 void bind_ptx(pybind11::module_& module);
 void bind_real_gpus(pybind11::module_& module);
+void bind_gpu_launches(pybind11::module_& module);
+void bind_comparison(pybind11::module_& module);
 
 /// An image on a device; keeps the device. (execution::LoadedImage is what the engine itself keeps.)
 struct LoadedImage {

@@ -14,7 +14,9 @@
 #include "gpu_backend/launches/compared_launch.h"
 #include "gpu_backend/launches/gpu_outcome.h"
 #include "gpu_backend/launches/prepared_record.h"
+#include "gpu_backend/recorded_code.h"
 #include "gpu_backend/runner/runner_process.h"
+#include "simulator/findings/writers.h"
 
 namespace py = pybind11;
 
@@ -44,11 +46,12 @@ GpuOutcome run(RunnerProcess& gpu, const LaunchRecord& record, double seconds) {
 }
 
 /// (name, address, type, shape, strides, exact, rtol, atol, ulp)
-using ArrayTuple = std::tuple<std::string, std::uint64_t, std::string, std::vector<std::uint64_t>,
-                              std::vector<std::int64_t>, bool, std::optional<double>, std::optional<double>,
-                              std::optional<double>>;
+using ArrayTuple =
+    std::tuple<std::string, std::uint64_t, std::string, std::vector<std::uint64_t>, std::vector<std::int64_t>,
+               bool, std::optional<double>, std::optional<double>, std::optional<double>>;
 
-py::bytes compare(const LaunchRecord& record, const GpuOutcome& outcome, const std::vector<ArrayTuple>& given) {
+py::bytes compare(const LaunchRecord& record, const GpuOutcome& outcome,
+                  const std::vector<ArrayTuple>& given) {
     const ReleasedGil release;
     std::vector<ComparedArray> arrays;
     for (const auto& [name, address, type, shape, strides, exact, rtol, atol, ulp] : given) {
@@ -64,6 +67,22 @@ py::bytes compare(const LaunchRecord& record, const GpuOutcome& outcome, const s
     const std::string json = comparison::to_json(gpu_launches::compare_launch(record, outcome, arrays));
     const py::gil_scoped_acquire acquire;
     return to_bytes(json);
+}
+
+/// What threads reported on the GPU, as findings::json_report().
+py::bytes faults(const LaunchRecord& record, const GpuOutcome& outcome) {
+    std::vector<findings::Finding> found;
+    if (record.gpu && !outcome.result.faults.empty()) {
+        const auto extents = [](const execution::Dim3& dim) { return findings::Dim3{dim.x, dim.y, dim.z}; };
+        try {
+            found = gpu_backend::faults_of(outcome.result.faults, gpu_backend::fault_sites_of(*record.gpu),
+                                           record.display_name, extents(record.configuration.grid),
+                                           extents(record.configuration.block));
+        } catch (const gpu_backend::DamagedFaultSlots& damaged) {
+            throw driver::RecordError(damaged.what());
+        }
+    }
+    return to_bytes(findings::json_report(found));
 }
 
 py::object content(const GpuOutcome& outcome, std::size_t index) {
@@ -98,11 +117,12 @@ void translate(std::exception_ptr pointer) {
 void bind_gpu_launches(py::module_& module) {
     module.def(
         "add_gpu_code",
-        [](LaunchRecord& record, const std::string& architecture, bool fma) {
+        [](LaunchRecord& record, const std::string& architecture, bool report_faults) {
             const ReleasedGil release;
-            gpu_launches::add_gpu_code(record, {.architecture = architecture, .fma = fma});
+            gpu_launches::add_gpu_code(record,
+                                       {.architecture = architecture, .report_faults = report_faults});
         },
-        py::arg("record"), py::arg("architecture"), py::arg("fma"),
+        py::arg("record"), py::arg("architecture"), py::arg("report_faults") = true,
         "Adds the kernel as PTX to a record, for GPUs from this architecture on.");
     module.def("gpu_code", &gpu_code, py::arg("record"), "What add_gpu_code() has added, or None.");
     module.def(
@@ -111,8 +131,8 @@ void bind_gpu_launches(py::module_& module) {
     py::class_<GpuOutcome>(module, "GpuOutcome", "What a GPU made of a recorded launch.")
         .def_property_readonly("number", [](const GpuOutcome& self) { return self.result.number; })
         .def_property_readonly("kernel", [](const GpuOutcome& self) { return self.result.kernel; })
-        .def_property_readonly("status",
-                               [](const GpuOutcome& self) { return std::string(name_of(self.result.status)); })
+        .def_property_readonly(
+            "status", [](const GpuOutcome& self) { return std::string(name_of(self.result.status)); })
         .def_property_readonly("code", [](const GpuOutcome& self) { return self.result.code; })
         .def_property_readonly("function", [](const GpuOutcome& self) { return self.result.function; })
         .def_property_readonly("message", [](const GpuOutcome& self) { return self.result.message; })
@@ -126,10 +146,12 @@ void bind_gpu_launches(py::module_& module) {
                                [](const GpuOutcome& self) {
                                    return py::make_tuple(self.result.driver_major, self.result.driver_minor);
                                })
-        .def_property_readonly("milliseconds", [](const GpuOutcome& self) { return self.result.milliseconds; })
+        .def_property_readonly("milliseconds",
+                               [](const GpuOutcome& self) { return self.result.milliseconds; })
         .def_property_readonly("same_addresses",
                                [](const GpuOutcome& self) { return self.result.same_addresses; })
-        .def_property_readonly("printed", [](const GpuOutcome& self) { return to_bytes(self.result.printed); })
+        .def_property_readonly("printed",
+                               [](const GpuOutcome& self) { return to_bytes(self.result.printed); })
         .def_property_readonly("stray_bytes", [](const GpuOutcome& self) { return self.result.stray_bytes; })
         .def_property_readonly("stray",
                                [](const GpuOutcome& self) {
@@ -148,10 +170,13 @@ void bind_gpu_launches(py::module_& module) {
         .def(
             "start",
             [](RunnerProcess& self) {
-                const ReleasedGil release;
-                return self.start();
+                const runner::RunningGpu gpu = [&] {
+                    const ReleasedGil release;
+                    return self.start();
+                }();
+                return py::make_tuple(gpu.name, py::make_tuple(gpu.capability_major, gpu.capability_minor));
             },
-            "Starts the process if it does not run yet; returns the GPU's name.")
+            "Starts the process if it does not run yet; returns the GPU's name and its compute capability.")
         .def_property_readonly("process", &RunnerProcess::process)
         .def("run", &run, py::arg("record"), py::arg("seconds"), "Runs a record that has code for a GPU.");
     py::class_<gpu_launches::ResultFile>(module, "GpuResultFile", "What cudasim-gpu-run has written.")
@@ -175,8 +200,11 @@ void bind_gpu_launches(py::module_& module) {
             },
             py::arg("index"), py::arg("record"));
     module.def("compare_launch", &compare, py::arg("record"), py::arg("outcome"), py::arg("arrays"),
-               "Compares the memory after a launch: JSON with the members verdict, arrays, outside, printed. Arrays are "
+               "Compares the memory after a launch: JSON with the members verdict, arrays, outside, printed. "
+               "Arrays are "
                "(name, address, type, shape, strides, exact, rtol, atol, ulp).");
+    module.def("gpu_faults", &faults, py::arg("record"), py::arg("outcome"),
+               "JSON of the findings that threads reported on the GPU: the lowest thread first.");
     py::register_exception_translator(&translate);
 }
 

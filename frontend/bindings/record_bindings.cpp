@@ -396,6 +396,13 @@ void bind_records(py::module_& module) {
                                })
         .def_property_readonly("device",
                                [](const LaunchRecord& self) { return device_profile_to_python(self.device); })
+        .def_property_readonly("host_frames",
+                               [](const LaunchRecord& self) {
+                                   py::list result;
+                                   for (const auto& frame : self.host_frames)
+                                       result.append(py::make_tuple(frame.function, frame.file, frame.line));
+                                   return result;
+                               })
         .def_readonly("memory_base", &LaunchRecord::memory_base)
         .def_property_readonly("runs_in_front_end", &LaunchRecord::runs_in_front_end)
         .def_property_readonly("front_end",

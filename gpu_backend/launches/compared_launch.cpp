@@ -17,7 +17,8 @@ std::string label_of(const driver::RecordedMemory& range, bool has_arrays) {
 }  // namespace
 
 comparison::Comparison compare_launch(const driver::LaunchRecord& record, const GpuOutcome& outcome,
-                                      std::span<const ComparedArray> arrays, const comparison::Limits& limits) {
+                                      std::span<const ComparedArray> arrays,
+                                      const comparison::Limits& limits) {
     comparison::Comparison result;
     for (std::size_t i = 0; i < record.memory.size(); ++i) {
         const auto& range = record.memory[i];
@@ -27,7 +28,8 @@ comparison::Comparison compare_launch(const driver::LaunchRecord& record, const 
         const auto simulated = range.after->bytes(), gpu = outcome.after[i]->bytes();
         std::vector<comparison::ArrayView> views;
         for (const ComparedArray& array : arrays) {
-            if (array.view.address < range.address || array.view.address - range.address >= range.bytes) continue;
+            if (array.view.address < range.address || array.view.address - range.address >= range.bytes)
+                continue;
             views.push_back(array.view);
             views.back().offset = array.view.address - range.address;
             result.arrays.push_back(comparison::compare(views.back(), simulated, gpu, range.before->bytes(),

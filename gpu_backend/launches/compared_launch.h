@@ -21,7 +21,8 @@ struct ComparedArray {
 /// @param outcome of a launch that ran to its end
 /// @throws driver::RecordError where the record does not have the memory after the launch;
 ///     std::invalid_argument for arrays that exceed their allocation and for tolerances that make no sense
-[[nodiscard]] comparison::Comparison compare_launch(const driver::LaunchRecord& record, const GpuOutcome& outcome,
+[[nodiscard]] comparison::Comparison compare_launch(const driver::LaunchRecord& record,
+                                                    const GpuOutcome& outcome,
                                                     std::span<const ComparedArray> arrays,
                                                     const comparison::Limits& limits = {});
 

@@ -17,7 +17,7 @@ struct Key {
     std::string kernel;
     std::optional<std::uint64_t> globals_base;
     std::string architecture;
-    bool fma;
+    bool fma, report_faults, raise_float_division, raise_negative_index;
     bool operator==(const Key&) const = default;
 };
 
@@ -60,7 +60,10 @@ void add_gpu_code(driver::LaunchRecord& record, const PreparationOptions& option
             .kernel = record.kernel,
             .globals_base = std::nullopt,
             .architecture = options.architecture,
-            .fma = options.fma};
+            .fma = record.options.compile.fma_contraction,
+            .report_faults = options.report_faults,
+            .raise_float_division = record.options.raise_float_division,
+            .raise_negative_index = record.options.wrap == execution::Wrap::error};
     const auto globals = std::ranges::find(record.memory, true, &driver::RecordedMemory::globals);
     if (globals != record.memory.end()) key.globals_base = globals->address;
     if (auto code = known_code().find(key)) {
@@ -69,7 +72,10 @@ void add_gpu_code(driver::LaunchRecord& record, const PreparationOptions& option
     }
     gpu_backend::PtxOptions ptx;
     ptx.architecture = options.architecture;
-    ptx.fma_contraction = options.fma;
+    ptx.fma_contraction = key.fma;
+    ptx.report_faults = key.report_faults;
+    ptx.raise_float_division = key.raise_float_division;
+    ptx.raise_negative_index = key.raise_negative_index;
     ptx.debug_info = gpu_backend::DebugInfo::lines;
     ptx.globals_base = key.globals_base;
     const auto image = image::KernelImage::deserialise(record.image.bytes());

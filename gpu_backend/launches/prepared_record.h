@@ -9,10 +9,11 @@ namespace cudasim::gpu_launches {
 
 struct PreparationOptions {
     std::string architecture = "sm_75";  ///< the oldest GPU that is to run it
-    bool fma = true;                     ///< as the simulator's launch had it
+    /// Threads that fail a check end, and report it, as in the simulator (PtxOptions::report_faults).
+    bool report_faults = true;
 };
 
-/// Sets record.gpu. What has been made for the same image, kernel, place and options before is used again.
+/// Sets record.gpu. Multiplications and additions are fused as in the recorded launch. What has been made for the same image, kernel, place and options before is used again.
 /// @throws driver::RecordError for kernels in Python mode; image::ImageError
 void add_gpu_code(driver::LaunchRecord& record, const PreparationOptions& options);
 

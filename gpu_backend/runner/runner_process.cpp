@@ -140,7 +140,7 @@ void RunnerProcess::end(bool at_once) {
     }
 }
 
-std::string RunnerProcess::start() {
+const RunningGpu& RunnerProcess::start() {
     if (process_ != 0 && owner_ == getpid()) return gpu_;
     if (process_ != 0) {  // of the process that this one was forked from
         close(socket_);
@@ -182,10 +182,11 @@ std::string RunnerProcess::start() {
     }
     image::ByteReader reader(message->bytes);
     const int outcome = static_cast<int>(reader.number(1));
-    gpu_ = reader.text();
+    const std::string text = reader.text();
+    gpu_ = {text, static_cast<int>(reader.number(1)), static_cast<int>(reader.number(1))};
     if (outcome == 0) return gpu_;
     end(false);
-    throw NoRunner(gpu_, outcome);
+    throw NoRunner(text, outcome);
 }
 
 /// False: it did not come in time, or options.stop said so.
@@ -212,7 +213,7 @@ records::GpuResult RunnerProcess::run(
                          .kernel = launch.kernel,
                          .status = status,
                          .message = message,
-                         .gpu = gpu_};
+                         .gpu = gpu_.name};
     };
     const auto offsets = offsets_of(launch);
     shared_->memory.grow(offsets.back());

@@ -38,6 +38,12 @@ struct RunOptions {
     std::function<bool()> stop;
 };
 
+/// The GPU that the program uses.
+struct RunningGpu {
+    std::string name;
+    int capability_major = 0, capability_minor = 0;
+};
+
 /// Starts the program when the first launch comes, and again after one that CUDA does not survive. Several threads may use it,
 /// one at a time.
 class RunnerProcess {
@@ -54,8 +60,8 @@ class RunnerProcess {
         const records::GpuLaunch& launch, const records::GpuCode& code,
         const std::function<std::span<const std::byte>(std::size_t)>& before,
         const std::function<void(std::size_t, std::span<const std::byte>)>& after, const RunOptions& options);
-    /// Starts the program if it does not run yet. @return the GPU's name @throws NoRunner
-    std::string start();
+    /// Starts the program if it does not run yet. @throws NoRunner
+    const RunningGpu& start();
     /// Process id; 0: it does not run.
     [[nodiscard]] int process() const { return process_; }
 
@@ -68,7 +74,7 @@ class RunnerProcess {
     RunnerSettings settings_;
     int process_ = 0, socket_ = -1;
     long owner_ = 0;  ///< the process that started it; a forked child must not use it
-    std::string gpu_;
+    RunningGpu gpu_;
     std::unique_ptr<Shared> shared_;
 };
 

@@ -17,10 +17,12 @@
 namespace cudasim::runner {
 namespace {
 
-void hello(int socket, libcuda::Outcome outcome, const std::string& text) {
+void hello(int socket, libcuda::Outcome outcome, const std::string& text, libcuda::Version capability) {
     image::ByteWriter writer;
     writer.number(static_cast<std::uint64_t>(libcuda::exit_code(outcome)), 1);
     writer.text(text);
+    writer.number(static_cast<std::uint64_t>(capability.major), 1);
+    writer.number(static_cast<std::uint64_t>(capability.minor), 1);
     (void)send(socket, 'H', writer.bytes());
 }
 
@@ -71,10 +73,11 @@ int serve(int socket, int memory_file, const libcuda::Search& search) {
     try {
         gpu.emplace(search);
     } catch (const libcuda::Unavailable& unavailable) {
-        hello(socket, unavailable.outcome, unavailable.what());
+        hello(socket, unavailable.outcome, unavailable.what(), {});
         return libcuda::exit_code(unavailable.outcome);
     }
-    hello(socket, libcuda::Outcome::found, gpu->properties().name);
+    hello(socket, libcuda::Outcome::found, gpu->properties().name,
+          gpu->properties().compute_capability);
     SharedMemory memory(memory_file);
     while (const auto message = receive(socket)) {
         records::GpuResult result;

@@ -194,6 +194,25 @@ constexpr Option table[] = {
         .kind = OptionKind::toggle,
     },
     {
+        .name = "gpu",
+        .default_text = "off",
+        .default_from = "nothing of CUDA is loaded unasked",
+        .accepts = "off, compare",
+        .help = "compare: every launch also runs on a real GPU, in a process of its own, and results that "
+                "differ raise cudasim.GpuDifference (docs/gpu.md). The program goes on with the simulator's. Unless they are "
+                "set, fma is then 1 and libdevice is auto.",
+        .kind = OptionKind::choice,
+    },
+    {
+        .name = "gpu_time_limit",
+        .highest = 1000000,
+        .default_text = "60",
+        .default_from = "longer than most kernels take",
+        .accepts = "seconds",
+        .help = "Most seconds that a kernel may run on the real GPU.",
+        .kind = OptionKind::seconds,
+    },
+    {
         .name = "libdevice",
         .default_text = "own",
         .default_from = "rule V5: results the same on every host",

@@ -46,7 +46,9 @@ ALLOWED = {
     "debugger/program": {"debugger/cores", "library"},
     "gpu_backend": {"simulator/image", "simulator/findings", "simulator/records"},
     "gpu_backend/libcuda": {"simulator/findings"},
-    "gpu_backend/launches": {"gpu_backend", "gpu_backend/runner", "simulator/driver", "simulator/image", "simulator/records"},
+    "gpu_backend/launches": {
+        "gpu_backend", "gpu_backend/comparison", "gpu_backend/runner", "simulator/driver", "simulator/image", "simulator/records",
+    },
     "gpu_backend/runner": {"gpu_backend/libcuda", "simulator/findings", "simulator/image", "simulator/records"},
     "gpu_backend/runner/program": {"gpu_backend/libcuda", "gpu_backend/runner", "simulator/records"},
     "gpu_backend/comparison": set(),
@@ -76,7 +78,7 @@ ALLOWED = {
         "simulator/driver",
         "frontend/cpython",
         "simulator/image", "simulator/findings", "simulator/jit", "simulator/execution", "simulator/streams",
-        "gpu_backend", "gpu_backend/comparison", "gpu_backend/libcuda", "frontend/ptx", "frontend/pykernel", "frontend/pykernel/syntax",
+        "gpu_backend", "gpu_backend/comparison", "gpu_backend/launches", "gpu_backend/libcuda", "gpu_backend/runner", "frontend/ptx", "frontend/pykernel", "frontend/pykernel/syntax",
         "simulator/libdevice",
     },
     "library": {"simulator/jit"},
@@ -94,7 +96,7 @@ LIBRARY_USERS = {
     r"<Python\.h": {"frontend/bindings", "frontend/cpython", "frontend/pyfiber"},
     r"<internal/": {"frontend/cpython"},  # CPython's own structures
     r"<clang/": set(),
-    r"<CLI/": {"debugger/program"},
+    r"<CLI/": {"debugger/program", "gpu_backend/runner/program"},
     r"<llvm/.*(OrcJIT|ExecutionEngine)|<llvm/ExecutionEngine": {"simulator/jit"},
 }
 

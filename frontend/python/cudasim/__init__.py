@@ -21,7 +21,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _SUBMODULES = ("cuda", "errors", "findings", "options", "switch", "types")
-_CLASSES = {"CudasimWarning": "errors", "check": "reports.collecting"}
+_CLASSES = {
+    "CudasimWarning": "errors",
+    "GpuDifference": "errors",
+    "check": "reports.collecting",
+    "compare": "comparing.api",
+    "compare_with_gpu": "comparing.api",
+}
 
 __all__ = [*_SUBMODULES, *_CLASSES, "__version__"]
 

@@ -62,6 +62,29 @@ def warning_class(kind: str) -> type:
     return _warning_classes()[kind]
 
 
+class NotComparedWarning(CudasimWarning):
+    """A launch was not compared with a real GPU; says why."""
+
+
+class NoGpuError(RuntimeError):
+    """There is no GPU to be had: no driver, a broken one, no device, or one that is too old; says which, and what can be done.
+
+    `exit_status` is what programs end with: 10, 11, 12, 13 in this order, 1 where the program for GPUs itself does not start.
+    """
+
+    def __init__(self, message: str, exit_status: int = 1) -> None:
+        super().__init__(message)
+        self.exit_status = exit_status
+
+
+class NotComparedError(RuntimeError):
+    """A launch could not be compared with a real GPU; says why. `launch` is its part of the report."""
+
+    def __init__(self, message: str, launch: dict[str, Any]) -> None:
+        super().__init__(message)
+        self.launch = launch
+
+
 class RecordError(ValueError):
     """A launch cannot be recorded, or a file holds no records of launches; says why."""
 
@@ -97,6 +120,20 @@ class KernelError(RuntimeError):
 
     #: what was found, each a cudasim.findings.Finding
     findings: Sequence[Any] = ()
+
+
+class GpuDifference(AssertionError):
+    """A launch had other results on the GPU than on the simulator. str() is the report as text."""
+
+    #: the report as data, as cudasim/comparing/report_schema.json describes it
+    report: dict[str, Any]
+
+    def __init__(self, message: str, report: dict[str, Any]) -> None:
+        super().__init__(message)
+        self.report = report
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.args[0], self.report)
 
 
 class KernelOnlyError(NotImplementedError, AttributeError):

@@ -20,7 +20,7 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from cudasim import _option_sources
@@ -104,6 +104,7 @@ BY_NAME = {option.name: option for option in TABLE}
 _lock = threading.RLock()
 #: What was set here, strongest first; each is name → (value, where it comes from).
 _layers: dict[str, dict[str, Any]] = {"set": {}, "marker": {}, "command line": {}}
+_other_defaults: dict[str, Any] = {}  #: defaults() in force: name → (value, where it comes from)
 _values: dict[Any, Any] = {}  # name → value, worked out
 _names_are_checked = False
 generation = 0  #: changes whenever a value does; launch plans remember it
@@ -147,6 +148,8 @@ def value_and_source(name: str) -> tuple[Any, ...]:
     project = _project()
     if name in project:
         return project[name]
+    if name in _other_defaults:
+        return _other_defaults[name]
     return option.default, f"default ({option.default_from})"
 
 
@@ -279,6 +282,27 @@ def _within(layer, where, values):
 def override(**values: Any) -> Any:
     """Sets options for the length of a `with` block."""
     return _within("set", "cudasim.options.override", values)
+
+
+@contextlib.contextmanager
+def defaults(where: str, **values: Any) -> Iterator[None]:
+    """Other defaults for the length of a `with` block: whatever sets an option is stronger.
+
+    :param where: what `cudasim info` names as the values' source
+    """
+    before = dict(_other_defaults)
+    with _lock:
+        _other_defaults.update(
+            {name: (_parsed(_option(name), value, where), f"default of {where}") for name, value in values.items()}
+        )
+        _changed()
+    try:
+        yield
+    finally:
+        with _lock:
+            _other_defaults.clear()
+            _other_defaults.update(before)
+            _changed()
 
 
 def marked(where: Any, **values: Any) -> Any:

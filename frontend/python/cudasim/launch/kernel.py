@@ -115,7 +115,11 @@ class LaunchEntry:
 
         def launch():
             copies.copy_in()
-            report = self.launch(buffer)
+            try:
+                report = self.launch(buffer)
+            except errors.GpuDifference:  # the simulator's results are there all the same
+                copies.write_back()
+                raise
             if report is None:
                 copies.write_back()
             else:

@@ -1,0 +1,217 @@
+"""Launches that run on the simulator and, right after, on a real GPU.
+
+A comparison records each launch (cudasim.recording), gives the record to the GPU's process and compares what both left in memory. It
+raises at the launch, when the simulator's results are in place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from cudasim import _native, errors, options
+from cudasim.comparing import report as reports
+from cudasim.comparing.arrays import Tolerance, compared
+from cudasim.comparing.report_text import render
+from cudasim.comparing.runner import architecture_of, runner
+from cudasim.comparing.tracing import add_accesses
+from cudasim.recording.recorder import Recorder
+from cudasim.recording.replay import findings_of
+from cudasim.reports.host_frames import host_frames
+from cudasim.reports.user_warnings import users_frame
+
+if TYPE_CHECKING:
+    from cudasim.recording.recorder import Selection
+
+
+def compare_record(
+    record: Any,
+    tolerances: Mapping[str, Tolerance] | None = None,
+    also_faulting: bool = False,
+) -> dict[str, Any]:
+    """Runs a recorded launch on the GPU of this machine and compares.
+
+    :param record: a `_native.LaunchRecord` with memory after the launch
+    :param tolerances: as `arrays.tolerances_of` makes them
+    :param also_faulting: whether a launch in which the simulator found an error is sent all the same
+    :returns: the launch as report_schema.json describes it
+    :raises errors.NoGpuError: where there is no GPU to be had
+    :raises ValueError: for tolerances of arrays that the launch does not have
+    """
+    reason = why_not(record, also_faulting)
+    if reason is not None:
+        return _described(record, None, {"status": "not-compared", "message": reason})
+    gpu = runner()
+    _, capability = gpu.start()
+    _native.add_gpu_code(record, architecture_of(capability))
+    return compare_outcome(record, gpu.run(record, options.get("gpu_time_limit")), tolerances)
+
+
+def compare_outcome(
+    record: Any, outcome: Any, tolerances: Mapping[str, Tolerance] | None = None
+) -> dict[str, Any]:
+    """Compares a recorded launch with what a GPU made of it.
+
+    :param outcome: a `_native.GpuOutcome`
+    :returns: the launch as report_schema.json describes it
+    """
+    wanted = compared(record, tolerances or {})
+    if outcome.status != "ran":
+        status = "refused" if outcome.status == "refused" else "failed"
+        launch = _described(record, outcome, {"status": status, "message": outcome.message})
+        if outcome.status in ("faulted", "timed-out", "lost"):
+            launch["verdict"] = "different"
+        return launch
+    launch = _described(record, outcome, {"status": "ran", "milliseconds": outcome.milliseconds})
+    launch.update(json.loads(_native.compare_launch(record, outcome, wanted)))
+    faults = json.loads(_native.gpu_faults(record, outcome))["findings"]
+    if faults:
+        launch["faults"], launch["verdict"] = [_fault(finding) for finding in faults], "different"
+    if outcome.stray_bytes:
+        launch["stray"] = {
+            "bytes": outcome.stray_bytes,
+            "first": [_stray(record, *write) for write in outcome.stray],
+        }
+        launch["verdict"] = "different"
+    if launch["verdict"] == "different":
+        add_accesses(record, launch)
+    return launch
+
+
+def why_not(record: Any, also_faulting: bool = False) -> str | None:
+    """Why a launch is not given to a GPU, in a sentence; None: it is."""
+    if record.runs_in_front_end:
+        return "the kernel runs in Python mode, so there is no code of it that a GPU could run"
+    if not record.finished:
+        return "the launch did not come to its end on the simulator"
+    if not also_faulting:
+        for finding in findings_of(record):
+            if finding.severity == "error":
+                return f"the simulator found an error in it: {finding.message}"
+    return None
+
+
+def _described(record: Any, outcome: Any, members: dict[str, Any]) -> dict[str, Any]:
+    launch: dict[str, Any] = {
+        "number": record.number,
+        "kernel": record.display_name,
+        "grid": list(record.grid),
+        "block": list(record.block),
+    }
+    if record.host_frames:
+        launch["where"] = _place_of(record.host_frames)
+    if outcome is not None and outcome.gpu:
+        launch["gpu"] = {
+            "name": outcome.gpu,
+            "compute_capability": "{}.{}".format(*outcome.compute_capability),
+            "driver": "{}.{}".format(*outcome.driver),
+        }
+    return launch | members
+
+
+def _place_of(frames: list[tuple[str, str, int]]) -> dict[str, Any]:
+    function, file, line = frames[0]
+    return {"file": file, "line": line, "function": function}
+
+
+def _fault(finding: dict[str, Any]) -> dict[str, Any]:
+    place = finding["location"][0] if finding.get("location") else {}
+    return {
+        "kind": finding["kind"],
+        "message": finding["message"],
+        "thread": finding["thread"]["tid"],
+        "block": finding["thread"]["ctaid"],
+        "file": place.get("file", ""),
+        "line": place.get("line", 0),
+    }
+
+
+def _stray(record: Any, address: int, count: int) -> dict[str, Any]:
+    """A write outside of every allocation, by the allocation that it is nearest to."""
+
+    def distance(entry):
+        return max(entry["address"] - address, address - (entry["address"] + entry["bytes"]), 0)
+
+    nearest = min((entry for entry in record.memory if entry["kind"] != "freed"), key=distance, default=None)
+    near = ""
+    if nearest is not None:
+        label = nearest["label"] or "an allocation"
+        where = "before" if nearest["address"] > address else "behind the end of"
+        near = f"{distance(nearest)} bytes {where} {label}"
+    return {"address": address, "bytes": count, "near": near}
+
+
+class GpuComparison:
+    """Compares every launch while it is in force.
+
+    with GpuComparison().in_force() as comparison:
+        kernel[grid, block](x)
+    comparison.report()
+
+    :param tolerances: as `arrays.tolerances_of` makes them
+    :param raises: whether a difference raises errors.GpuDifference at its launch
+    :param selection: which launches; None: all
+    :param also_faulting: whether launches in which the simulator finds an error are sent, too
+    :param warns: whether launches that are not compared warn
+    """
+
+    def __init__(
+        self,
+        tolerances: Mapping[str, Tolerance] | None = None,
+        raises: bool = True,
+        selection: Selection | None = None,
+        also_faulting: bool = False,
+        warns: bool = True,
+    ) -> None:
+        self._tolerances, self._raises, self._also_faulting = tolerances, raises, also_faulting
+        self._warns = warns
+        self._recorder = Recorder(self._take, selection, self._not_recorded, keep_after=True)
+        self._lock = threading.Lock()
+        self._warned: set[tuple[str, str]] = set()
+        self.launches: list[dict[str, Any]] = []  #: in their order, as report_schema.json describes them
+
+    @contextlib.contextmanager
+    def in_force(self) -> Iterator[GpuComparison]:
+        """:raises errors.NoGpuError: where there is no GPU to be had"""
+        runner().start()
+        with options.defaults("a comparison with a GPU", fma=True, libdevice="auto"), self._recorder.in_force():
+            yield self
+
+    def report(self) -> dict[str, Any]:
+        """The report of all launches so far."""
+        return reports.report_of(self.launches)
+
+    def _not_recorded(self, sentence: str) -> None:
+        self._warn("", sentence)
+
+    def _take(self, record: Any) -> None:
+        launch = compare_record(record, self._tolerances, self._also_faulting)
+        if "where" not in launch and (frames := host_frames()):
+            launch["where"] = _place_of(frames)
+        with self._lock:
+            self.launches.append(launch)
+        if launch.get("verdict") == "different":
+            if self._raises:
+                report = reports.report_of([launch])
+                raise errors.GpuDifference(render(report), report)
+        elif launch["status"] != "ran":
+            self._warn(launch["kernel"], launch["message"])
+
+    def _warn(self, kernel: str, message: str) -> None:
+        """Once for each kernel and reason."""
+        if not self._warns:
+            return
+        with self._lock:
+            if (kernel, message) in self._warned:
+                return
+            self._warned.add((kernel, message))
+        text = f"a launch of {kernel} was not compared with the GPU: {message}" if kernel else message
+        frame = users_frame()
+        registry = frame.f_globals.setdefault("__warningregistry__", {})
+        warnings.warn_explicit(
+            errors.NotComparedWarning(text), None, frame.f_code.co_filename, frame.f_lineno, registry=registry
+        )

@@ -1,0 +1,115 @@
+"""Which threads wrote the elements that differ, and what they had read: found by running the recorded launch once more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cudasim import _native, errors
+from cudasim.comparing import report as reports
+from cudasim.comparing.arrays import arrays_of
+from cudasim.recording.parameters import ArrayArgument
+
+#: Writes of an element that are listed, the last ones.
+_MOST_WRITES = 8
+
+
+def add_accesses(record: Any, launch: dict[str, Any]) -> None:
+    """Adds writes and reads to the launch's differing elements. Where the launch cannot be repeated nothing is added."""
+    places = {place["address"]: place["bytes"] for place in reports.differing_places(launch)}
+    if not places or record.runs_in_front_end:
+        return
+    try:
+        elements, _ = _native.trace_elements(record, sorted(places.items()), writes=_MOST_WRITES)
+    except (errors.RecordError, errors.CudaAPIError):
+        return
+    names = _Names(record)
+    accesses = {}
+    for element in elements:
+        writes = element["writes"]
+        found = {"writes": [_write(write, names) for write in writes]}
+        if writes:
+            found["reads"] = [_read(read, names) for read in writes[-1]["reads"]]
+        accesses[element["address"]] = found
+    reports.add_accesses(launch, accesses)
+
+
+class _Names:
+    """Arrays of a launch by the addresses in them."""
+
+    def __init__(self, record: Any) -> None:
+        self._arrays = list(arrays_of(record))
+
+    def element(self, address: int) -> tuple[str, list[int], np.dtype] | None:
+        """(array, index, type) of the element at an address; None where no array has it."""
+        for name, array in self._arrays:
+            index = index_of(array, address)
+            if index is not None:
+                return name, index, array.dtype
+        return None
+
+
+def index_of(array: ArrayArgument, address: int) -> list[int] | None:
+    """The index of the element at an address in an array; None where it is in none. Strides may be negative, and in any order."""
+    rest = address - array.address
+    for extent, stride in zip(array.shape, array.strides):
+        if stride < 0:
+            rest += (extent - 1) * -stride
+    index = [0] * len(array.shape)
+    for axis in sorted(range(len(array.shape)), key=lambda one: -abs(array.strides[one])):
+        stride, extent = abs(array.strides[axis]), array.shape[axis]
+        if stride == 0:
+            continue
+        at = min(rest // stride, extent - 1)
+        if at < 0:
+            return None
+        rest -= at * stride
+        index[axis] = extent - 1 - at if array.strides[axis] < 0 else at
+    return index if 0 <= rest < array.dtype.itemsize else None
+
+
+def _place(location: list[dict[str, Any]]) -> dict[str, Any]:
+    if not location:
+        return {"file": "", "line": 0, "function": ""}
+    return {name: location[0][name] for name in ("file", "line", "function")}
+
+
+def _write(write: dict[str, Any], names: _Names) -> dict[str, Any]:
+    known = names.element(write["address"])
+    return {
+        "thread": list(write["tid"]),
+        "block": list(write["ctaid"]),
+        **_place(write["location"]),
+        "value": _value(write["value"], known[2] if known else None),
+        "atomic": write["atomic"],
+    }
+
+
+def _read(read: dict[str, Any], names: _Names) -> dict[str, Any]:
+    place = _place(read["location"])
+    known = names.element(read["address"]) if read["space"] not in ("shared", "local") else None
+    dtype = known[2] if known else _dtype(read["element_type"])
+    result = {
+        "name": known[0] if known else read["element"] or read["name"] or read["space"],
+        "value": _value(read["value"], dtype),
+        "file": place["file"],
+        "line": place["line"],
+    }
+    if known:
+        result["index"] = known[1]
+    return result
+
+
+def _dtype(name: str) -> np.dtype | None:
+    try:
+        return np.dtype(name) if name else None
+    except TypeError:
+        return None
+
+
+def _value(content: bytes, dtype: np.dtype | None) -> str:
+    """Bytes as a value of the element's type; hexadecimal where they are not one."""
+    if dtype is not None and dtype.names is None and dtype.itemsize == len(content) and dtype.kind in "biufcmM":
+        return str(np.frombuffer(content, dtype)[0])
+    return "0x" + content[::-1].hex()

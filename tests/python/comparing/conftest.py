@@ -1,0 +1,22 @@
+"""Programs that compare launches with a GPU, here with the stand-in for NVIDIA's driver (tests/gpu_backend/libcuda/stand_in)."""
+
+import pathlib
+
+import pytest
+
+ROOT = pathlib.Path(__import__("cudasim").__file__).resolve().parents[3]
+STAND_IN = ROOT / "build" / "release" / "tests" / "gpu_backend" / "libcuda" / "stand_in" / "libcuda.so.1"
+
+
+@pytest.fixture
+def gpu():
+    """The environment of a process whose GPU is the stand-in: gpu("flip=p0+4") plants what settings.h there describes."""
+    if not STAND_IN.exists():
+        pytest.skip(f"the stand-in driver is not built: {STAND_IN}")
+
+    def environment(planted="", **more):
+        return {
+            "CUDASIM_LIBCUDA": str(STAND_IN), "CUDASIM_TEST_LIBCUDA": planted, "ENABLE_CUDASIM": "1", **more,
+        }  # fmt: skip
+
+    return environment

@@ -1,0 +1,212 @@
+"""cudasim.compare() and compare_with_gpu(): launches beside the same launches on a GPU."""
+
+import json
+
+import pytest
+
+SAXPY = """
+import json, sys, warnings
+import numpy as np
+import cudasim
+from numba import cuda
+
+@cuda.jit
+def saxpy(a, x, y):
+    i = cuda.grid(1)
+    if i < x.size:
+        y[i] = a * x[i] + y[i]
+
+x = np.arange(1000, dtype=np.float32)
+y = np.ones(1000, dtype=np.float32)
+"""
+
+
+def report_of(done):
+    """The JSON that the program prints last."""
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_a_launch_that_leaves_the_same_is_the_same(run, gpu):
+    done = run.script(
+        SAXPY + "found = cudasim.compare(saxpy[4, 256], 2, x, y)\nprint(found.verdicts, y[7])\nprint(json.dumps(found.report))",
+        **gpu(),
+    )
+    report = report_of(done)
+    assert done.stdout.splitlines()[0] == "['same'] 15.0"
+    (launch,) = report["launches"]
+    assert launch["status"] == "ran" and launch["gpu"]["name"].startswith("Stand-in GPU")
+    assert [(array["name"], array["verdict"]) for array in launch["arrays"]] == [("x", "same"), ("y", "same")]
+    assert launch["where"]["line"] == 15 and launch["milliseconds"] >= 0
+
+
+def test_a_flipped_bit_is_found_in_its_element_with_its_writer(run, gpu):
+    program = SAXPY + """
+try:
+    cudasim.compare(saxpy[4, 256], 2, x, y)
+except cudasim.GpuDifference as difference:
+    print(y[7])
+    print(str(difference), file=sys.stderr)
+    print(json.dumps(difference.report))
+"""
+    done = run.script(program, **gpu("flip=p4+1028.6"))
+    report = report_of(done)
+    assert done.stdout.splitlines()[0] == "15.0"  # the simulator's results are there
+    (array,) = [each for each in report["launches"][0]["arrays"] if each["verdict"] == "different"]
+    assert array["name"] == "y" and array["mismatched"] == 1
+    (element,) = array["elements"]
+    assert element["index"] == [257]
+    (write,) = element["writes"]
+    assert (write["thread"], write["block"], write["line"]) == ([1, 0, 0], [1, 0, 0], 11)
+    assert float(write["value"]) == 515.0
+    reads = {read["name"]: read for read in element["reads"]}
+    assert reads["x"]["index"] == [257] and float(reads["x"]["value"]) == 257.0
+    assert float(reads["y"]["value"]) == 1.0
+    assert "y[257]" in done.stderr or "(257,)" in done.stderr
+
+
+def test_a_difference_nobody_catches_ends_the_program_at_the_launch(run, gpu):
+    done = run.script(SAXPY + "cudasim.compare(saxpy[4, 256], 2, x, y)", **gpu("flip=p4+1028.6"))
+    assert done.returncode == 1
+    assert "GpuDifference" in done.stderr and 'line 15, in <module>' in done.stderr
+
+
+@pytest.mark.parametrize(
+    "tolerance, verdict",
+    [("", "close"), ("exact=True", "different"), ("ulp=1", "close"), ("rtol=0, atol=0", "different"),
+     ("exact=True, tolerances={'y': {'ulp': 1}}", "close")],
+)  # fmt: skip
+def test_tolerances(run, gpu, tolerance, verdict):
+    program = SAXPY + f"""
+found = cudasim.compare(saxpy[4, 256], 2, x, y, raises=False{', ' + tolerance if tolerance else ''})
+print(json.dumps(found.report))
+"""
+    launch = report_of(run.script(program, **gpu("flip=p4+1028.0")))["launches"][0]
+    assert launch["verdict"] == verdict
+
+
+@pytest.mark.parametrize(
+    "tolerance, message",
+    [("rtol=-1", "rtol of the arrays is -1"), ("tolerances={'z': {}}", "has the arrays: x, y"),
+     ("tolerances={'y': {'reltol': 1}}", "has reltol")],
+)  # fmt: skip
+def test_wrong_tolerances_are_refused(run, gpu, tolerance, message):
+    done = run.script(SAXPY + f"cudasim.compare(saxpy[4, 256], 2, x, y, {tolerance})", **gpu())
+    assert done.returncode == 1 and message in done.stderr, done.stderr
+
+
+def test_all_launches_of_a_block_are_compared(run, gpu):
+    program = SAXPY + """
+with cudasim.compare_with_gpu() as found:
+    for _ in range(3):
+        saxpy[4, 256](2, x, y)
+print(json.dumps(found.report))
+saxpy[4, 256](2, x, y)
+assert len(found.verdicts) == 3
+"""
+    report = report_of(run.script(program + "print(json.dumps(found.report))", **gpu()))
+    assert [launch["verdict"] for launch in report["launches"]] == ["same"] * 3
+    assert [launch["number"] for launch in report["launches"]] == [1, 2, 3]
+
+
+def test_a_write_behind_the_end_shows(run, gpu):
+    program = SAXPY + "print(json.dumps(cudasim.compare(saxpy[4, 256], 2, x, y, raises=False).report))"
+    launch = report_of(run.script(program, **gpu("put=p4+4004:77")))["launches"][0]
+    assert launch["verdict"] == "different"
+    assert launch["stray"]["bytes"] == 1
+    assert launch["stray"]["first"][0]["near"].startswith("4 bytes behind the end of ")
+
+
+def test_global_variables_and_pointers_in_memory_hold(run, gpu):
+    program = """
+    import json
+    import numpy as np, cudasim
+    from numba import cuda
+
+    TABLE = np.arange(8, dtype=np.float64) * 1.5
+
+    @cuda.jit
+    def k(x):
+        table = cuda.const.array_like(TABLE)
+        i = cuda.grid(1)
+        if i < x.size:
+            x[i] = table[i % 8]
+            if i == 3:
+                print("thread", i, x[i])
+
+    x = np.zeros(100)
+    print(json.dumps(cudasim.compare(k[2, 64], x).report))
+    """
+    launch = report_of(run.script(program, **gpu()))["launches"][0]
+    assert launch["verdict"] == "same", launch
+    assert launch["printed"]["lines_simulated"] == launch["printed"]["lines_gpu"] == 1
+
+
+@pytest.mark.parametrize(
+    "planted, status, word",
+    [("cuLaunchKernelEx=719", "failed", "CUDA_ERROR_LAUNCH_FAILED"), ("cuMemCreate=2", "failed", "CUDA_ERROR_OUT_OF_MEMORY"),
+     ("crash=cuLaunchKernelEx", "failed", "signal 11"), ("hang_kernel=1", "failed", "not over after")],
+)  # fmt: skip
+def test_a_gpu_that_fails_is_told_and_the_program_lives(run, gpu, planted, status, word):
+    program = SAXPY + """
+for attempt in range(2):
+    try:
+        found = cudasim.compare(saxpy[4, 256], 2, x, y, raises=False)
+        print(json.dumps(found.report["launches"][0]))
+    except cudasim.errors.NotComparedError as error:
+        print(json.dumps(error.launch))
+"""
+    done = run.script(program, **gpu(planted, CUDASIM_GPU_TIME_LIMIT="0.3"))
+    assert done.returncode == 0, done.stderr
+    for line in done.stdout.splitlines():
+        launch = json.loads(line)
+        assert launch["status"] == status and word in launch["message"], launch
+
+
+@pytest.mark.parametrize(
+    "variables, status, words",
+    [({"CUDASIM_LIBCUDA": "/nowhere/libcuda.so.1"}, 11, "/nowhere"), ({"CUDASIM_TEST_LIBCUDA": "devices=0"}, 12, "no"),
+     ({"CUDASIM_TEST_LIBCUDA": "version=10020"}, 13, "10.2"), ({"CUDASIM_TEST_LIBCUDA": "crash=cuInit"}, 11, "signal")],
+)  # fmt: skip
+def test_without_a_gpu_the_error_says_why(run, gpu, variables, status, words):
+    program = SAXPY + """
+try:
+    cudasim.compare(saxpy[4, 256], 2, x, y)
+except cudasim.errors.NoGpuError as error:
+    print(error.exit_status, error)
+"""
+    done = run.script(program, **{**gpu(), **variables})
+    assert done.stdout.startswith(f"{status} ") or status == 11 and done.stdout.startswith("10 "), done.stdout + done.stderr
+    assert words in done.stdout
+
+
+def test_an_error_on_the_simulator_is_raised_and_not_sent(run, gpu):
+    program = SAXPY + """
+@cuda.jit
+def beyond(x):
+    x[cuda.grid(1)] = 1
+
+with cudasim.compare_with_gpu() as found:
+    try:
+        beyond[1, 1001](x)
+    except IndexError as error:
+        print(error)
+print(json.dumps(found.report))
+"""
+    launch = report_of(run.script(program, **gpu()))["launches"][0]
+    assert launch["status"] == "not-compared" and "the simulator found an error" in launch["message"]
+
+
+def test_a_fault_on_the_gpu_alone_comes_back_with_thread_and_line(run, gpu):
+    program = SAXPY + """
+@cuda.jit
+def indirect(where, x):
+    i = cuda.grid(1)
+    x[where[i]] = i
+
+found = cudasim.compare(indirect[2, 32], np.arange(64), np.zeros(64), raises=False)
+print(json.dumps(found.report))
+"""
+    # The stand-in changes index 40 after the copy to the GPU would be too late, so a launch before it does.
+    launch = report_of(run.script(program, **gpu()))["launches"][0]
+    assert launch["verdict"] == "same"
