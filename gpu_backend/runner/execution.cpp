@@ -38,7 +38,8 @@ struct Refused : std::runtime_error {
 /// A module that was loaded for one launch.
 class Module {
   public:
-    Module(const Driver& driver, const GpuCode& code) : driver_(driver) {
+    /// @param lost nothing is unloaded once it is true: the driver would wait for the kernel
+    Module(const Driver& driver, const GpuCode& code, const bool& lost) : driver_(driver), lost_(lost) {
         std::vector<char> log(16 << 10);
         std::array names{libcuda::JitOption::error_log_buffer,
                          libcuda::JitOption::error_log_buffer_size_bytes};
@@ -51,7 +52,9 @@ class Module {
         if (log.front() == '\0') throw failure;
         throw LoadFailure(failure, log.data());
     }
-    ~Module() { (void)driver_.functions().cuModuleUnload(module_); }
+    ~Module() {
+        if (!lost_) (void)driver_.functions().cuModuleUnload(module_);
+    }
     Module(const Module&) = delete;
     Module& operator=(const Module&) = delete;
 
@@ -82,15 +85,18 @@ class Module {
 
   private:
     const Driver& driver_;
+    const bool& lost_;
     libcuda::Module module_ = nullptr;
 };
 
 class Event {
   public:
-    explicit Event(const Driver& driver) : driver_(driver) {
+    Event(const Driver& driver, const bool& lost) : driver_(driver), lost_(lost) {
         require(driver, "cuEventCreate", driver.functions().cuEventCreate(&event_, 0));
     }
-    ~Event() { (void)driver_.functions().cuEventDestroy(event_); }
+    ~Event() {
+        if (!lost_) (void)driver_.functions().cuEventDestroy(event_);
+    }
     Event(const Event&) = delete;
     Event& operator=(const Event&) = delete;
     void record() const {
@@ -100,6 +106,7 @@ class Event {
 
   private:
     const Driver& driver_;
+    const bool& lost_;
     libcuda::Event event_ = nullptr;
 };
 
@@ -227,7 +234,7 @@ void Gpu::execute(const GpuLaunch& launch, const GpuCode& code, const Contents& 
     result.same_addresses = memory_->at_same_addresses();
     if (!result.same_addresses) refuse_other_addresses(launch, code);
     memory_->fill(launch.memory, contents);
-    const Module module(driver_, code);
+    const Module module(driver_, code, lost_);
     const libcuda::Function function = module.function(code.entry);
     if (launch.dynamic_shared_bytes > free_shared_bytes)
         require(
@@ -250,7 +257,7 @@ void Gpu::execute(const GpuLaunch& launch, const GpuCode& code, const Contents& 
                                        nullptr,
                                        &attribute,
                                        code.cooperative ? 1U : 0U};
-    const Event begin(driver_), end(driver_);
+    const Event begin(driver_, lost_), end(driver_, lost_);
     const CapturedOutput output;
     begin.record();
     require(driver_, "cuLaunchKernelEx",

@@ -89,6 +89,15 @@ int moved_up(int descriptor) {
     return moved;
 }
 
+/// Waits a little for a process whose socket is closed. False: it has not ended.
+bool has_ended(int process, int& status) {
+    for (int attempt = 0; attempt < 1000; ++attempt) {
+        if (waitpid(process, &status, WNOHANG) == process) return true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return false;
+}
+
 std::string how_it_ended(int status) {
     if (WIFSIGNALED(status)) {
         const int signal = WTERMSIG(status);
@@ -172,7 +181,7 @@ const RunningGpu& RunnerProcess::start() {
     const auto message = answers ? receive(socket_) : std::nullopt;
     if (!message || message->kind != 'H') {
         int status = 0;
-        const bool ended = answers && waitpid(process_, &status, 0) == process_;
+        const bool ended = answers && has_ended(process_, status);
         if (ended) process_ = 0;
         end(true);
         throw NoRunner(settings_.program.string() +
@@ -237,7 +246,7 @@ records::GpuResult RunnerProcess::run(
     if (!message || message->kind != 'R' || message->bytes.empty()) {
         int status = 0;
         std::string text = "the process that runs the kernel sent no result";
-        if (waitpid(process_, &status, WNOHANG) == process_) {
+        if (has_ended(process_, status)) {
             process_ = 0;
             text = "the process that runs the kernel " + how_it_ended(status);
         }

@@ -76,8 +76,7 @@ int serve(int socket, int memory_file, const libcuda::Search& search) {
         hello(socket, unavailable.outcome, unavailable.what(), {});
         return libcuda::exit_code(unavailable.outcome);
     }
-    hello(socket, libcuda::Outcome::found, gpu->properties().name,
-          gpu->properties().compute_capability);
+    hello(socket, libcuda::Outcome::found, gpu->properties().name, gpu->properties().compute_capability);
     SharedMemory memory(memory_file);
     while (const auto message = receive(socket)) {
         records::GpuResult result;

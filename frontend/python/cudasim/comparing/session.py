@@ -91,7 +91,7 @@ def why_not(record: Any, also_faulting: bool = False) -> str | None:
     if not also_faulting:
         for finding in findings_of(record):
             if finding.severity == "error":
-                return f"the simulator found an error in it: {finding.message}"
+                return f"the simulator found an error in it: {finding.text}"
     return None
 
 

@@ -69,10 +69,9 @@ def index_of(array: ArrayArgument, address: int) -> list[int] | None:
     return index if 0 <= rest < array.dtype.itemsize else None
 
 
-def _place(location: list[dict[str, Any]]) -> dict[str, Any]:
-    if not location:
-        return {"file": "", "line": 0, "function": ""}
-    return {name: location[0][name] for name in ("file", "line", "function")}
+def _place(location: list[tuple[str, str, int, int]]) -> dict[str, Any]:
+    file, function, line, _ = location[0] if location else ("", "", 0, 0)
+    return {"file": file, "line": line, "function": function}
 
 
 def _write(write: dict[str, Any], names: _Names) -> dict[str, Any]:
