@@ -150,6 +150,8 @@ BARS = (
     *_with_checks("stencil", "5-point stencil 1024 x 1024", 6, 8),
     *_with_checks("reduction", "256-thread tree reduction in 1 million threads", 3, 4),
     *_with_checks("histogram", "histogram of 1 million, global atomics", 3, 4),
+    Bar("traced_matmul", "32 elements traced, tiled matmul 512, restoring apart", "", 20, "x"),
+    Bar("traced_add", "32 elements traced, vector add of 1 million, restoring apart", "", 20, "x"),
     Bar("data_races_matmul", "tiled matmul 128, races, one core", "oclgrind", 300),
     Bar("data_races_add", "vector add of 1 million, races, one core", "oclgrind", 300),
     Bar("data_races_reduction", "tree reduction in 1 million threads, races, one core", "oclgrind", 60),

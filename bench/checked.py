@@ -1,5 +1,5 @@
-"""How much longer launches take with checks than with the default ones: the same launch, alternating, on one worker. And the
-race detector beside Oclgrind's, which interprets the same kernels in OpenCL (pocl_kernels.cl)."""
+"""How much longer launches take with checks than with the default ones: the same launch, alternating, on one worker. The same of
+recorded launches that are repeated to trace elements. And the race detector beside Oclgrind's, which interprets the same kernels in OpenCL (pocl_kernels.cl)."""
 
 import pathlib
 import resource
@@ -100,6 +100,36 @@ def _ratio(name, check):
     return statistics.median(ours / usual for ours, usual in zip(times[check], times["default"]))
 
 
+def _traced(name):
+    """How much longer than the launch it takes to repeat a recorded one with 32 elements traced, once its memory is restored."""
+    from cudasim import _native, options
+    from cudasim.recording.recorder import Recorder
+
+    launch = _launches()[name]
+    records, ratios = [], []
+    with options.override(workers=1):
+        with Recorder(records.append).in_force():
+            launch()
+        (record,) = records
+        written = [each for each in record.memory if each["recorded"]][-1]  # the last argument
+        step = written["bytes"] // 32 // 8 * 8
+        ranges = [(written["address"] + i * step, 4) for i in range(32)]
+        device = _native.Device(_native.DeviceProfile(record.device), 0, 0)  # keeps the code
+        repeated = _native.LaunchOptions(**{**record.options, "workers": 1})
+        for _ in range(ROUNDS):
+            times = [time.perf_counter()]
+            restored = _native.RestoredLaunch(record, repeated, _native.Progress(None), device)
+            del restored
+            times.append(time.perf_counter())
+            _native.trace_elements(record, ranges, device)
+            times.append(time.perf_counter())
+            launch()
+            times.append(time.perf_counter())
+            restoring, traced, usual = (end - begin for begin, end in zip(times, times[1:]))
+            ratios.append((traced - restoring) / usual)
+    return statistics.median(ratios[2:])
+
+
 def _launch_beside_oclgrind(name):
     """The launch that SIMULATIONS has."""
     from cudasim import cuda
@@ -156,6 +186,7 @@ OWN = {
     for check in ("races", "init", "all")
     for name in ("matmul", "add", "stencil", "reduction", "histogram")
 }
+OWN |= {f"traced_{name}": lambda name=name: _traced(name) for name in ("matmul", "add")}
 OWN |= {f"data_races_{name}": lambda name=name: _seconds(name) for name in SIMULATIONS}
 #: The same of peers.
 PEERS = {
