@@ -1,8 +1,8 @@
 // The memory of a traced launch (element_trace.h): what compiled code addresses by offset, and what the hooks
 // write. All of it is allocated before threads run.
 //
-//   BlockContext::check_states[jit::race_state] ─► TraceBlock ─► counts[thread], rings[thread][...]
-//                                                      └───────► buckets      └─► TraceState: elements, writes
+//   BlockContext::check_states[jit::race_state] ─► TraceBlock ─► counts[thread], rings[thread][...], buckets
+//                                                      └───────► TraceState: elements, writes
 #pragma once
 
 #include <array>

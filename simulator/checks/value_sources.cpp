@@ -15,7 +15,7 @@ using namespace llvm;
 
 namespace {
 
-/// Of one walk. What would be found later is left out, so that large kernels are compiled in a reasonable time.
+/// Of one walk. What would be found later is left out, so that large kernels are compiled in reasonable time.
 constexpr std::size_t most_steps = 4096;
 /// Sources of one store; there are not more in a ring.
 constexpr std::size_t most_sources = 256;

@@ -6,6 +6,8 @@
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Operator.h>
 
+#include <optional>
+
 namespace cudasim::image {
 namespace {
 
@@ -17,33 +19,36 @@ bool has_one_use(const Value& value, const NoUse& no_use) {
     return count_if(value.users(), [&](const User* user) { return !no_use(*user); }) == 1;
 }
 
-BinaryOperator* contractible_product(Value* value, const NoUse& no_use) {
-    auto* product = dyn_cast<BinaryOperator>(value);
-    const bool fits = product && product->getOpcode() == Instruction::FMul && product->hasAllowContract() &&
-                      has_one_use(*product, no_use);
-    return fits ? product : nullptr;
+bool is_contractible_product(const Value* value, const NoUse& no_use) {
+    const auto* product = dyn_cast<BinaryOperator>(value);
+    return product && product->getOpcode() == Instruction::FMul && product->hasAllowContract() &&
+           has_one_use(*product, no_use);
 }
 
-/// The fused form of a sum or difference, or nullptr. The left product is taken when both operands are
-/// products.
+/// The operand of a sum or difference that is fused with it: the left one where both are products.
+std::optional<unsigned> product_in(const BinaryOperator& sum, const NoUse& no_use) {
+    if ((sum.getOpcode() != Instruction::FAdd && sum.getOpcode() != Instruction::FSub) ||
+        !sum.hasAllowContract())
+        return std::nullopt;
+    for (const unsigned operand : {0U, 1U})
+        if (is_contractible_product(sum.getOperand(operand), no_use)) return operand;
+    return std::nullopt;
+}
+
+/// The fused form of a sum or difference, or nullptr.
 Value* fused(BinaryOperator& sum, const NoUse& no_use) {
+    const auto operand = product_in(sum, no_use);
+    if (!operand) return nullptr;
     const bool difference = sum.getOpcode() == Instruction::FSub;
-    if ((!difference && sum.getOpcode() != Instruction::FAdd) || !sum.hasAllowContract()) return nullptr;
     IRBuilder<> builder(&sum);
     const auto fma = [&](Value* a, Value* b, Value* c) {
         return builder.CreateIntrinsic(Intrinsic::fma, {sum.getType()}, {a, b, c});
     };
-    if (auto* product = contractible_product(sum.getOperand(0), no_use)) {
-        Value* addend = sum.getOperand(1);
-        return fma(product->getOperand(0), product->getOperand(1),
-                   difference ? builder.CreateFNeg(addend) : addend);
-    }
-    if (auto* product = contractible_product(sum.getOperand(1), no_use)) {
-        Value* factor = product->getOperand(0);
-        return fma(difference ? builder.CreateFNeg(factor) : factor, product->getOperand(1),
-                   sum.getOperand(0));
-    }
-    return nullptr;
+    const auto* product = cast<BinaryOperator>(sum.getOperand(*operand));
+    Value *factor = product->getOperand(0), *other = product->getOperand(1);
+    Value* addend = sum.getOperand(1 - *operand);
+    if (*operand == 0) return fma(factor, other, difference ? builder.CreateFNeg(addend) : addend);
+    return fma(difference ? builder.CreateFNeg(factor) : factor, other, addend);
 }
 
 void contract(Function& function, const NoUse& no_use) {
@@ -70,6 +75,16 @@ void contract_multiply_adds(Module& module, const NoUse& no_use) {
         for (Instruction& instruction : instructions(function))
             if (isa<FPMathOperator>(instruction)) instruction.setHasAllowContract(false);
     }
+}
+
+std::vector<const Instruction*> multiply_adds(const Module& module) {
+    const NoUse none = [](const Value&) { return false; };
+    std::vector<const Instruction*> found;
+    for (const Function& function : module)
+        for (const Instruction& instruction : instructions(function))
+            if (const auto* sum = dyn_cast<BinaryOperator>(&instruction); sum && product_in(*sum, none))
+                found.push_back(sum);
+    return found;
 }
 
 }  // namespace cudasim::image

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 namespace llvm {
+class Instruction;
 class Module;
 class Value;
 }  // namespace llvm
@@ -19,5 +21,9 @@ namespace cudasim::image {
 void contract_multiply_adds(
     llvm::Module& module,
     const std::function<bool(const llvm::Value&)>& no_use = [](const llvm::Value&) { return false; });
+
+/// The additions and subtractions that contract_multiply_adds() would replace, in the order in which they
+/// stand.
+[[nodiscard]] std::vector<const llvm::Instruction*> multiply_adds(const llvm::Module& module);
 
 }  // namespace cudasim::image
