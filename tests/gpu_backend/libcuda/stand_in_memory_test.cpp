@@ -166,9 +166,14 @@ TEST(StandInMemory, keeps_its_contents_while_it_is_not_mapped) {
         EXPECT_EQ(gpu.read<int>(base + unit), 5) << "it is mapped twice";
         EXPECT_EQ(gpu->cuMemUnmap(base, 2 * unit), Result::success);
         ASSERT_EQ(gpu->cuMemMap(base, unit, 0, handle, 0), Result::success);
+        int value = 0;
+        EXPECT_EQ(gpu->cuMemcpyDtoH(&value, base, 4), Result::invalid_value) << "without access";
         ASSERT_EQ(gpu->cuMemRelease(handle), Result::success);
         ASSERT_EQ(gpu->cuMemSetAccess(base, unit, &read_only, 1), Result::success);
         EXPECT_EQ(gpu.read<int>(base), 5);
+        EXPECT_EQ(gpu->cuMemcpyHtoD(base, &value, 4), Result::invalid_value) << "it is read-only";
+        ASSERT_EQ(gpu->cuMemSetAccess(base, unit, &no_access, 1), Result::success);
+        EXPECT_EQ(gpu->cuMemcpyDtoH(&value, base, 4), Result::invalid_value) << "not any more";
     });
 }
 

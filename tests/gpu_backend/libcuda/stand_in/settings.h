@@ -2,7 +2,8 @@
 //
 // The variable CUDASIM_TEST_LIBCUDA has entries separated by semicolons; it is read at every call, so that
 // tests in one process can change it. `@FILE` in its place names a file with the entries, separated by
-// semicolons or lines, which is read again when it has changed: for tests of programs with a child process.
+// semicolons or lines, for tests of programs with a child process. It is read again when its inode, size or
+// time has changed, so tests had better rename a new file over it.
 //
 // What the driver and its devices are:
 //
