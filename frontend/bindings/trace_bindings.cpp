@@ -79,20 +79,20 @@ py::tuple trace_elements(const driver::LaunchRecord& record,
                          std::uint32_t writes, std::uint32_t reads) {
     std::vector<execution::AddressRange> elements;
     for (const auto& [address, bytes] : ranges) elements.push_back({address, bytes});
+    execution::LaunchOptions chosen = options != nullptr ? *options : record.options;
+    driver::check_memory(chosen);  // whatever the record says: unchecked code may write anywhere
     std::vector<TracedElement> traced;
     py::object report =
-        launch_with(Runs::compiled_code, options != nullptr ? *options : record.options, progress, {},
-                    [&](const execution::LaunchOptions& in_force) {
-                        execution::LaunchOptions quiet = in_force;
-                        quiet.write_output = [](std::string_view) { return true; };
-                        std::shared_ptr<SimulatedDevice> target = device;
-                        if (!target)
-                            target = std::make_shared<SimulatedDevice>(record.device, record.memory_base);
-                        driver::Trace trace = driver::trace_elements(
-                            *target, record, elements, {.writes = writes, .reads = reads}, quiet);
-                        traced = std::move(trace.elements);
-                        return std::move(trace.result);
-                    });
+        launch_with(Runs::compiled_code, chosen, progress, {}, [&](const execution::LaunchOptions& in_force) {
+            execution::LaunchOptions quiet = in_force;
+            quiet.write_output = [](std::string_view) { return true; };
+            std::shared_ptr<SimulatedDevice> target = device;
+            if (!target) target = std::make_shared<SimulatedDevice>(record.device, record.memory_base);
+            driver::Trace trace =
+                driver::trace_elements(*target, record, elements, {.writes = writes, .reads = reads}, quiet);
+            traced = std::move(trace.elements);
+            return std::move(trace.result);
+        });
     if (!report.is_none()) {
         const py::object raised = py::cast<LaunchReport&>(report).host_exception;
         if (!raised.is_none()) {

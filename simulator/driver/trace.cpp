@@ -80,9 +80,7 @@ Trace trace_elements(SimulatedDevice& device, const LaunchRecord& record,
     execution::LaunchOptions chosen = options;
     chosen.workers = 1;
     chosen.stop_handler = nullptr;
-    // Recorded options are not believed: unchecked code may write anywhere.
     checks::Checks wanted = checks::checks_of(chosen.compile.instrumentations);
-    wanted.memory = true;
     wanted.races = false;
     checks::choose(wanted, chosen.compile.instrumentations);
     chosen.compile.instrumentations.add(checks::element_traces());

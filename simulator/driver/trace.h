@@ -16,10 +16,13 @@ struct Trace {
     execution::LaunchResult result;               ///< of the repeated launch
 };
 
-/// Restores the record's memory on the device and runs its kernel on one worker, with memory checks and
-/// without looking for races. Arrays among the arguments name the elements that are read.
+/// Restores the record's memory on the device and runs its kernel on one worker, without looking for races.
+/// Arrays among the arguments name the elements that are read. Values are those of the record, except in
+/// kernels with fast-math flags: optimised together with the trace, their arithmetic may be rounded
+/// differently.
 /// @param elements addresses as recorded, and so are those in the result
-/// @param options to run with, mostly record.options; order, seed and carrier decide who writes when
+/// @param options to run with, mostly record.options; order, seed and carrier decide who writes when. For a
+/// record of unknown origin with memory checks, since unchecked code may write anywhere
 /// @throws RecordError for a kernel that a front end runs itself, and for what cannot be restored;
 /// std::invalid_argument for elements that lie in no recorded memory, and what checks::ElementTrace refuses;
 /// execution::CudaError, jit::CompileError, image::ImageError, image::Cancelled

@@ -41,10 +41,10 @@ def marked(name, mark):
     return set().union(*(FUNCTIONS[each][1][mark] for each in (name, CALLED.get(name)) if each))
 
 
-def record_of(image, name):
-    """A record of a launch on data[i] == i and zeros, and the address of out."""
+def record_of(image, name, size=64):
+    """A record of a launch on data[i] == i and zeros, the address of out, and what is there afterwards."""
     function = cuda.current_context().create_module_image(image).get_function(name)
-    arrays = [cuda.to_device(np.arange(64, dtype=np.int32)), cuda.to_device(np.zeros(64, np.int32))]
+    arrays = [cuda.to_device(np.arange(64, dtype=np.int32)), cuda.to_device(np.zeros(size, np.int32))]
     addresses = [each.__cuda_array_interface__["data"][0] for each in arrays]
     records = []
     _native.record_launches(lambda kernel: 1, lambda record, number, problem: records.append(record))
@@ -110,3 +110,12 @@ def test_atomic_operations_have_results(image):
     (write,) = traced(image, "an_older_value")  # the compare-and-swap writes nothing
     assert not write["atomic"] and write["result"] is None
     assert [(read["role"], read["atomic"]) for read in write["reads"]][0] == ("value", True)
+
+
+def test_code_of_a_record_is_checked_whatever_the_record_says(image):
+    with options.override(check="none"):
+        record, out, _ = record_of(image, "an_element", size=48)
+    assert "memory" not in record.options["check"]
+    ((element,), report) = _native.trace_elements(record, [(out + 4 * ELEMENT, 4)])
+    assert len(element["writes"]) == 1
+    assert report.findings[0]["kind"] == "out-of-bounds-global", report.text()

@@ -1,13 +1,17 @@
 """Traces of elements: which thread wrote them in a recorded launch, on which line, and what it had read."""
 
 import inspect
+import pathlib
 
 import numpy as np
 import pytest
 from cudasim import _native, cuda, errors, options
 from cudasim.recording.recorder import Recorder
+from cudasim.recording.replay import Reader
 from cudasim.types import float32
 from python_mode_required import needs_python_mode
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[3] / "examples"
 
 
 def recorded(kernel, grid, block, *arrays):
@@ -189,6 +193,41 @@ def test_nothing_is_printed_again_and_faults_are_reported(capsys):
     assert capsys.readouterr().out == ""
     assert [len(each["writes"]) for each in elements] == [1, 0]
     assert report.findings[0]["exception_type"] == "IndexError"
+
+
+def changed_words(record, most):
+    """(address, before, after) of words that the launch has changed, spread over its memory."""
+    found = []
+    for index, memory in enumerate(record.memory):
+        if not memory["recorded"]:
+            continue
+        before, after = record.content(index), record.content(index, True)
+        changed = [at for at in range(0, len(before) - 3, 4) if before[at : at + 4] != after[at : at + 4]]
+        for at in changed[:: len(changed) // most + 1]:
+            found.append((memory["address"] + at, before[at : at + 4], after[at : at + 4]))
+    return found
+
+
+@pytest.mark.parametrize("example", ["game_of_life", "prefix_sum", "normalise_vectors"])
+def test_writes_together_are_what_memory_holds_afterwards(run, example):
+    done = run(
+        "-m", "cudasim.command_line", "record", "-o", "run.cudasim", "--after", "--launch", "..4",
+        EXAMPLES / f"{example}.py",
+    )  # fmt: skip
+    reader = Reader(str(run.folder / "run.cudasim"))
+    assert len(reader) > 0, done.stderr
+    for record in map(reader.read, range(len(reader))):
+        words = changed_words(record, 20)
+        assert words
+        elements, report = _native.trace_elements(record, [(address, 4) for address, _, _ in words])
+        assert report is None
+        for (address, before, after), traced in zip(words, elements, strict=True):
+            assert traced["writes"]
+            content = bytearray(before)
+            for write in traced["writes"]:
+                start = write["address"] - address
+                content[start : start + write["bytes"]] = write["value"]
+            assert bytes(content) == after
 
 
 @needs_python_mode
