@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-from bench import checked, debuggers
+from bench import checked, compared, debuggers
 from bench.bars import BARS
 from bench.measure import ONE_CORE
 
@@ -26,6 +26,7 @@ FRESH = {
     "fiber",
     *debuggers.OWN,
     *checked.OWN,
+    *compared.OWN,
 }
 PEERS = ("simulator", "njit", "numpy", "pocl", *debuggers.PEERS)
 

@@ -73,6 +73,11 @@ def _with_checks(kernel, title, races, everything):
     )
 
 
+def _compared(name, title):
+    """Results that differ from a GPU's in every element, compared with them, beside np.array_equal."""
+    return Bar(f"compare_{name}", f"4 million {title} that differ, compared, one core", "", 2.0, unit="x")
+
+
 def _python_mode(name, title):
     """The same kernel in CPython on simulated threads, beside Numba's simulator."""
     return Bar(f"python_{name}", f"{title}, Python mode", "simulator", 10, peer_name=name)
@@ -155,6 +160,11 @@ BARS = (
     Bar("data_races_matmul", "tiled matmul 128, races, one core", "oclgrind", 300),
     Bar("data_races_add", "vector add of 1 million, races, one core", "oclgrind", 300),
     Bar("data_races_reduction", "tree reduction in 1 million threads, races, one core", "oclgrind", 60),
+    _compared("float32", "float32"),
+    _compared("float64", "float64"),
+    _compared("int32", "int32"),
+    _compared("int64", "int64"),
+    _compared("matrix", "float32 in rows of 1024"),
     Bar("first_launch", "first launch of a 20-line kernel, cold", "", 80e-3),
     Bar("first_launch_cached", "first launch of a 20-line kernel, from the cache", "", 10e-3),
     Bar("compile_examples", "compiling a kernel of the examples, cold, the slowest", "", 80e-3),

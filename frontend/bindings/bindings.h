@@ -3,6 +3,7 @@
 //
 //   module.cpp             the module, its functions that belong to no class
 //   engine_bindings.cpp    KernelImage, Device, Allocation, LoadedImage
+//   comparison_bindings.cpp results of the simulator and of a GPU, compared
 //   context_bindings.cpp   contexts, which of them is current, which devices a program sees
 //   memory_bindings.cpp    the driver's memory calls
 //   contiguous_buffer.h    the memory of objects with the buffer protocol

@@ -199,7 +199,7 @@ void bind_gpu_launches(py::module_& module) {
                 return self.outcome(index, record);
             },
             py::arg("index"), py::arg("record"));
-    module.def("compare_launch", &compare, py::arg("record"), py::arg("outcome"), py::arg("arrays"),
+    module.def("compare_with_outcome", &compare, py::arg("record"), py::arg("outcome"), py::arg("arrays"),
                "Compares the memory after a launch: JSON with the members verdict, arrays, outside, printed. "
                "Arrays are "
                "(name, address, type, shape, strides, exact, rtol, atol, ulp).");

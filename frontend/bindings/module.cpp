@@ -33,4 +33,5 @@ PYBIND11_MODULE(_native, module) {
     cudasim::bindings::bind_libdevice(module);
     cudasim::bindings::bind_real_gpus(module);
     cudasim::bindings::bind_gpu_launches(module);
+    cudasim::bindings::bind_comparison(module);
 }

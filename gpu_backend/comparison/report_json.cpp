@@ -104,16 +104,13 @@ json::Value to_json(const ArrayComparison& array) {
                         {"elements", std::move(elements)}};
 }
 
-json::Value to_json(const BytesComparison& bytes) {
-    json::Array runs;
-    for (const ByteRun& run : bytes.first)
-        runs.push_back(json::Object{{"address", run.address},
-                                    {"bytes", run.bytes},
-                                    {"simulated", hexadecimal(run.simulated)},
-                                    {"gpu", hexadecimal(run.gpu)}});
-    return json::Object{{"near", utf8(bytes.label)}, {"address", bytes.address},
-                        {"bytes", bytes.bytes},      {"differing", bytes.differing},
-                        {"run_count", bytes.runs},   {"runs", std::move(runs)}};
+void add_runs(const BytesComparison& memory, json::Array& outside) {
+    for (const ByteRun& run : memory.first)
+        outside.push_back(json::Object{{"near", utf8(memory.label)},
+                                       {"address", run.address},
+                                       {"bytes", run.bytes},
+                                       {"simulated", hexadecimal(run.simulated)},
+                                       {"gpu", hexadecimal(run.gpu)}});
 }
 
 json::Array lines(const std::vector<std::string>& texts) {
@@ -139,11 +136,16 @@ json::Value to_json(const std::optional<PrintedComparison>& printed) {
 std::string to_json(const Comparison& comparison) {
     json::Array arrays, outside;
     for (const ArrayComparison& array : comparison.arrays) arrays.push_back(to_json(array));
-    for (const BytesComparison& bytes : comparison.outside)
-        if (bytes.differing != 0) outside.push_back(to_json(bytes));
+    std::uint64_t runs = 0, bytes = 0;
+    for (const BytesComparison& memory : comparison.outside) {
+        add_runs(memory, outside);
+        runs += memory.runs;
+        bytes += memory.differing;
+    }
     json::Value report = json::Object{{"verdict", utf8(name_of(comparison.verdict()))},
                                       {"arrays", std::move(arrays)},
                                       {"outside", std::move(outside)},
+                                      {"outside_count", json::Object{{"runs", runs}, {"bytes", bytes}}},
                                       {"printed", to_json(comparison.printed)}};
     std::string text;
     llvm::raw_string_ostream(text) << report;

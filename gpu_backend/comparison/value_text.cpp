@@ -127,7 +127,7 @@ std::string quoted(const ElementType& type, const std::byte* at) {
         else
             append_character(text, c);
     }
-    return text + (length > most_characters ? "…'" : "'");
+    return text + (length > most_characters ? "...'" : "'");
 }
 
 struct Unit {
@@ -209,7 +209,7 @@ std::string time_text(const ElementType& type, std::int64_t value) {
         }
     }
     if (type.unit.empty()) return std::to_string(value);
-    return std::to_string(value) + (letters == 0 ? " " : " × ") + type.unit;
+    return std::to_string(value) + (letters == 0 ? " " : "*") + type.unit;
 }
 
 std::string text_of(const ElementType& type, const std::byte* at) {

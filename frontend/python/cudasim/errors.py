@@ -238,6 +238,7 @@ __all__ = [
     "CudaDriverError",
     "CudaSupportError",
     "CudasimWarning",
+    "GpuDifference",
     "KernelError",
     "KernelMemoryError",
     "KernelOnlyError",

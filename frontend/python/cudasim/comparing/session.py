@@ -67,7 +67,7 @@ def compare_outcome(
             launch["verdict"] = "different"
         return launch
     launch = _described(record, outcome, {"status": "ran", "milliseconds": outcome.milliseconds})
-    launch.update(json.loads(_native.compare_launch(record, outcome, wanted)))
+    launch.update(json.loads(_native.compare_with_outcome(record, outcome, wanted)))
     faults = json.loads(_native.gpu_faults(record, outcome))["findings"]
     if faults:
         launch["faults"], launch["verdict"] = [_fault(finding) for finding in faults], "different"
