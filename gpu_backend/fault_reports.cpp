@@ -81,8 +81,8 @@ Value* thread_number(llvm::IRBuilder<>& builder) {
     return at_most(builder.CreateAdd(builder.CreateMul(block, size), thread), fault_thread_mask - 1);
 }
 
-/// The place and where it was inlined, innermost first; the head of the function without debug information. As
-/// simulator/jit/source_places.h has it.
+/// The place and where it was inlined, innermost first; the head of the function without debug information.
+/// The simulator makes places by the same rule (simulator/jit/source_places.h).
 findings::CallChain place_of(const llvm::Instruction& at) {
     findings::CallChain chain;
     for (const llvm::DILocation* place = at.getDebugLoc().get(); place; place = place->getInlinedAt()) {

@@ -42,8 +42,8 @@ struct PtxOptions {
     /// else they are variables of the module.
     std::optional<std::uint64_t> globals_base;
     /// A thread at which a declared check (simulator/image/checks.def) or an integer division fails reports
-    /// that in `__cudasim_faults` (fault_slots.h) and ends, as in the simulator; the rest of the grid runs on.
-    /// Else checks are replaced as their table says.
+    /// that in `__cudasim_faults` (fault_slots.h) and ends, as in the simulator; the rest of the grid runs
+    /// on. Without the option checks are replaced as their table says.
     bool report_faults = false;
     bool raise_float_division = false;  ///< with report_faults: as the simulator's option of this name
     bool raise_negative_index = false;  ///< with report_faults: as the simulator's option wrap=error

@@ -1,5 +1,5 @@
-// What findings say, where several parts of the project make findings of one kind: the engine, and the GPU back
-// end of what a GPU reported.
+// What findings say, where several parts of the project make findings of one kind: the engine, and the GPU
+// back end of what a GPU reported.
 #pragma once
 
 #include <cstdint>

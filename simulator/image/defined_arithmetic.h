@@ -11,8 +11,8 @@ namespace cudasim::image {
 /// sdiv, udiv, srem, urem.
 [[nodiscard]] bool is_division(const llvm::Instruction& instruction);
 
-/// Zero as divisor: all bits of the result are set, as on a GPU (docs/gpu_results.md, "Faults"); PTX leaves it
-/// open, and in LLVM IR it is undefined behaviour.
+/// Zero as divisor: all bits of the result are set, as on a GPU (docs/gpu_results.md, "Faults"). PTX leaves
+/// the result open, and in LLVM IR the division is undefined behaviour.
 void define_division_by_zero(llvm::BinaryOperator& division);
 
 /// -1 as divisor of a signed division: LLVM's result is undefined for the smallest dividend, PTX's wraps.

@@ -395,7 +395,7 @@ define void @k(ptr %p, i64 %i, i64 %size) {
     }
 }
 
-// The decoder alone ------------------------------------------------------------------------------------------
+// The decoder alone -----------------------------------------------------------------------------------------
 
 std::span<const std::byte> bytes_of(const std::vector<FaultSlot>& slots) {
     return std::as_bytes(std::span(slots));

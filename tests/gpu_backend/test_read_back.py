@@ -25,7 +25,11 @@ def run(ptx, grid, block, *arrays):
     module = cuda.current_context().create_module_ptx(ptx)
     (entry,) = (kernel["name"] for kernel in module.image.kernels)
     given = [cuda.to_device(array) for array in arrays]
-    arguments = [part for one in given for part in (one.device_ctypes_pointer, np.int64(one.size), np.int64(one.dtype.itemsize))]
+    arguments = [
+        part
+        for one in given
+        for part in (one.device_ctypes_pointer, np.int64(one.size), np.int64(one.dtype.itemsize))
+    ]
     driver.launch_kernel(module.get_function(entry).handle, grid, 1, 1, block, 1, 1, 0, 0, arguments)
     return [array.copy_to_host() for array in given]
 

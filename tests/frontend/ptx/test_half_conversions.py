@@ -62,7 +62,23 @@ def test_reals(kind, direction):
 @pytest.mark.parametrize("direction", ["rz", "rm", "rp"])
 @pytest.mark.parametrize("kind", ["s32", "u32", "s64", "u64"])
 def test_integers(kind, direction):
-    values = [0, 1, 2047, 2048, 2049, 2051, 4097, 65503, 65504, 65505, 65519, 65521, 70000, 1 << 30, (1 << 31) - 1]
+    values = [
+        0,
+        1,
+        2047,
+        2048,
+        2049,
+        2051,
+        4097,
+        65503,
+        65504,
+        65505,
+        65519,
+        65521,
+        70000,
+        1 << 30,
+        (1 << 31) - 1,
+    ]
     if kind[1:] == "64":
         values += [(1 << 53) + 1, (1 << 62) + 3]
     if kind[0] == "s":
