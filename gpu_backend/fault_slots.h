@@ -3,9 +3,9 @@
 //
 // The module of such a kernel has a variable in global memory, `__cudasim_faults`: one FaultSlot for each
 // place of the source at which a thread can fail, all zero when the module is loaded. A thread that fails
-// counts itself in the slot of the place, writes which thread it is and the values that the message needs, and
-// ends with PTX's `exit`. The rest of the grid runs on. The slots add up what several launches of one module
-// report, so that each launch needs a module of its own or zeros.
+// counts itself in the slot of the place, writes which thread it is and the values that the message needs,
+// and ends with PTX's `exit`. The rest of the grid runs on. The slots add up what several launches of one
+// module report, so that each launch needs a module of its own or zeros.
 //
 // A 64-bit argument is written in four pieces of 16 bits. Each piece is the lower part of a word whose upper
 // part says which thread wrote it, and a thread writes with `atom.max`:
