@@ -1,6 +1,7 @@
 // What belongs to a record by itself.
 #include "simulator/driver/launch_record.h"
 
+#include <llvm/Support/JSON.h>
 #include <llvm/Support/xxhash.h>
 
 #include <algorithm>
@@ -51,6 +52,25 @@ bool holds_addresses(const RecordedMemory& range, const std::vector<records::Gpu
     return false;
 }
 
+/// "kind: message" of the first error among the findings; empty where there is none.
+std::string first_error(const Outcome& outcome) {
+    auto parsed = llvm::json::parse(outcome.findings);
+    if (!parsed) {
+        llvm::consumeError(parsed.takeError());
+        return {};
+    }
+    const auto* whole = parsed->getAsObject();
+    const auto* findings = whole != nullptr ? whole->getArray("findings") : nullptr;
+    if (findings == nullptr) return {};
+    for (const auto& each : *findings) {
+        const auto* finding = each.getAsObject();
+        if (finding == nullptr || finding->getString("severity") != "error") continue;
+        return (finding->getString("kind").value_or("") + ": " + finding->getString("message").value_or(""))
+            .str();
+    }
+    return {};
+}
+
 }  // namespace
 
 records::GpuLaunch gpu_launch_of(const LaunchRecord& record, std::vector<std::size_t>& indices) {
@@ -62,7 +82,8 @@ records::GpuLaunch gpu_launch_of(const LaunchRecord& record, std::vector<std::si
                               .grid = extents(record.configuration.grid),
                               .block = extents(record.configuration.block),
                               .dynamic_shared_bytes = record.configuration.dynamic_shared_bytes,
-                              .parameters = record.parameters};
+                              .parameters = record.parameters,
+                              .simulated_error = first_error(record.outcome)};
     indices.clear();
     for (std::size_t i = 0; i < record.memory.size(); ++i) {
         const auto& range = record.memory[i];

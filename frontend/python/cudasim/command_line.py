@@ -9,6 +9,8 @@ cudasim dap                              the same for editors
 cudasim record -o FILE script.py args…   runs a script and keeps its kernel launches in a file
 cudasim replay FILE                      runs them again and compares
 cudasim show FILE                        what is in the file
+cudasim compare script.py args…          runs a script and compares its kernel launches with a real GPU
+cudasim diff FILE RESULTS                compares recorded launches with what a GPU made of them elsewhere
 cudasim cache info|clear                 the compiled kernels that are kept on disk
 """
 
@@ -22,7 +24,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import cudasim
-from cudasim import check_command, kernel_stages, recording_commands, script_runner
+from cudasim import check_command, compare_commands, kernel_stages, recording_commands, script_runner
 from cudasim._option_values import is_switch_value
 from cudasim.debugger_client import arguments as debugger_arguments
 from cudasim.options import TABLE, OptionError
@@ -39,8 +41,8 @@ def main(arguments: Any = None) -> Any:
     if given[:1] == ["ir"] and "--" in given:
         at = given.index("--")
         given, after = given[:at], given[at + 1 :]
-    if given[:1] in (["run"], ["check"], ["record"], ["debug"]):
-        before, rest = _split_at_script(given[1:])
+    if given[:1] in (["run"], ["check"], ["compare"], ["record"], ["debug"]):
+        before, rest = _split_at_script(given[1:], switches=("--gpu",) if given[0] == "record" else ())
         if given[0] == "record":
             try:
                 before, rest = recording_commands.record_options_first(before, rest)
@@ -73,20 +75,22 @@ def main(arguments: Any = None) -> Any:
         return 128 + signal.SIGPIPE  # what a shell says of a program that `| head` ended
 
 
-def _split_at_script(arguments):
-    """The arguments of `cudasim run`, `record` or `debug`, those before the script and the rest. Switches before it have values:
-    ["--strict", "a.py"] is ["--strict=1"], ["a.py"].
+def _split_at_script(arguments, switches=()):
+    """The arguments of `cudasim run`, `record` or `debug`, those before the script and the rest. Options before it that are on or off
+    have values: ["--strict", "a.py"] is ["--strict=1"], ["a.py"].
+
+    :param switches: of the command itself, which have none
     """
-    switches = {option.argument for option in TABLE if option.is_switch}
+    toggles = {option.argument for option in TABLE if option.is_switch}
     valued = {option.argument for option in TABLE if not option.is_switch}
-    valued |= {*check_command.VALUED, *recording_commands.RECORD_VALUED, *debugger_arguments.VALUED}
+    valued |= {*check_command.VALUED, *compare_commands.VALUED, *recording_commands.RECORD_VALUED, *debugger_arguments.VALUED}
     result, rest = [], list(arguments)
     while rest and rest[0].startswith("-") and rest[0] not in ("-", "--") and not rest[0].startswith("-m"):
         name = rest.pop(0)
-        if name in switches:
+        if name in toggles:
             name += "=" + (rest.pop(0) if rest and is_switch_value(rest[0]) else "1")
         result.append(name)
-        if name in valued and rest:
+        if name in valued and name not in switches and rest:
             result.append(rest.pop(0))
     return result, rest
 
@@ -135,6 +139,7 @@ def _parser():
     debugger_arguments.add_to(commands)
     debugger_arguments.add_adapter_to(commands)
     recording_commands.add_to(commands)
+    compare_commands.add_to(commands)
     cache = commands.add_parser("cache", help="the compiled kernels that are kept on disk")
     actions = cache.add_subparsers(title="actions", metavar="action", required=True)
     shown = actions.add_parser("info", help="where they are, how many, how many look-ups found theirs")

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 _LAUNCH_OPTIONS = [option for option in options.TABLE if option.of_a_launch]
 _LAUNCHES = "a launch by its number, as 3, or several: 3..5, 3.., ..5"
 #: Options of `cudasim record` itself that have a value, and the one that has none.
-RECORD_VALUED = {"-o": "--output", "--output": "--output", "--kernel": "--kernel", "--launch": "--launch"}
-_RECORD_SWITCHES = {"--after": "--after"}
+RECORD_VALUED = {
+    "-o": "--output", "--output": "--output", "--kernel": "--kernel", "--launch": "--launch", "--arch": "--arch",
+}  # fmt: skip
+_RECORD_SWITCHES = {"--after": "--after", "--gpu": "--gpu"}
 
 
 class UsageError(ValueError):
@@ -89,7 +91,16 @@ def add_to(commands: Any) -> None:
     record.add_argument(
         "--after", action="store_true", help="keep memory after each launch, too, not only its hash"
     )
-    script_runner.add_arguments(record)
+    record.add_argument(
+        "--gpu",
+        action="store_true",
+        help="keep what cudasim-gpu-run needs to repeat the launches on a real GPU: the kernels as PTX, and memory after each launch "
+        "(docs/gpu.md)",
+    )
+    record.add_argument(
+        "--arch", metavar="sm_NN", help="with --gpu: the oldest GPU that is to run them (sm_75)"
+    )
+    script_runner.add_arguments(record, without=("gpu",))
     record.set_defaults(command=_record, runs_script=True)
 
     replay = commands.add_parser(
@@ -134,6 +145,13 @@ def _fail(command: str, message: object) -> int:
     return 2
 
 
+def _architecture(parsed: argparse.Namespace) -> str | None:
+    """The oldest GPU that records are for; None where they are for none. :raises ValueError: for --arch without --gpu"""
+    if parsed.arch is not None and not parsed.gpu:
+        raise ValueError("--arch says for which GPUs --gpu records, and there is no --gpu")
+    return (parsed.arch or "sm_75") if parsed.gpu else None
+
+
 def _record(parsed: argparse.Namespace) -> int:
     from cudasim.recording.recorder import RecordFile  # other commands need no engine
 
@@ -143,7 +161,7 @@ def _record(parsed: argparse.Namespace) -> int:
     if parsed.output is None:
         return _fail("record", "no file given; write -o FILE before the script or directly behind it")
     try:
-        file = RecordFile(parsed.output, parsed.kernel, parsed.launch, parsed.after)
+        file = RecordFile(parsed.output, parsed.kernel, parsed.launch, parsed.after, _architecture(parsed))
         file.open()
     except ValueError as error:
         return _fail("record", error)

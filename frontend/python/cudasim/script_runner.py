@@ -22,11 +22,14 @@ class ScriptError(Exception):
     """The script cannot be run at all."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds every option, and a script or `-m module` with its arguments."""
+def add_arguments(parser: argparse.ArgumentParser, without: tuple[str, ...] = ()) -> None:
+    """Adds every option, and a script or `-m module` with its arguments.
+
+    :param without: names of options that the command has another use for
+    """
     from argparse import REMAINDER  # `python -m cudasim script.py` needs no argparse
 
-    options.add_arguments(parser)
+    options.add_arguments(parser, without)
     parser.add_argument(
         "-m",
         dest="module",

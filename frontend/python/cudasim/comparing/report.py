@@ -196,9 +196,8 @@ def _neighbours(rows: Sequence[Sequence[int]]) -> float:
 
 
 def ranked_explanations(launch: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Explanations, those first that remove most differences, then those that change most."""
-    found = launch.get("explanations") or []
-    return sorted(found, key=lambda one: (-one["removes"], -one["moves"]))
+    """Explanations, the best first, as gpu_backend/launches/explanation.h ranks them."""
+    return list(launch.get("explanations") or [])
 
 
 def explanation_effect(explanation: Mapping[str, Any]) -> str:

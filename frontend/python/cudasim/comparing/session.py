@@ -19,7 +19,7 @@ from cudasim.comparing.arrays import Tolerance, compared
 from cudasim.comparing.report_text import render
 from cudasim.comparing.runner import architecture_of, runner
 from cudasim.comparing.tracing import add_accesses
-from cudasim.recording.recorder import Recorder
+from cudasim.recording.recorder import Recorder, for_gpu
 from cudasim.recording.replay import findings_of
 from cudasim.reports.host_frames import host_frames
 from cudasim.reports.user_warnings import users_frame
@@ -44,7 +44,7 @@ def compare_record(
     """
     reason = why_not(record, also_faulting)
     if reason is not None:
-        return _described(record, None, {"status": "not-compared", "message": reason})
+        return not_compared(record, reason)
     gpu = runner()
     _, capability = gpu.start()
     _native.add_gpu_code(record, architecture_of(capability))
@@ -80,6 +80,11 @@ def compare_outcome(
     if launch["verdict"] == "different":
         add_accesses(record, launch)
     return launch
+
+
+def not_compared(record: Any, reason: str) -> dict[str, Any]:
+    """A launch that no GPU was given, as report_schema.json describes it."""
+    return _described(record, None, {"status": "not-compared", "message": reason})
 
 
 def why_not(record: Any, also_faulting: bool = False) -> str | None:
@@ -145,6 +150,9 @@ def _stray(record: Any, address: int, count: int) -> dict[str, Any]:
     return {"address": address, "bytes": count, "near": near}
 
 
+_in_force: list[GpuComparison] = []  #: innermost last
+
+
 class GpuComparison:
     """Compares every launch while it is in force.
 
@@ -178,8 +186,19 @@ class GpuComparison:
     def in_force(self) -> Iterator[GpuComparison]:
         """:raises errors.NoGpuError: where there is no GPU to be had"""
         runner().start()
-        with options.defaults("a comparison with a GPU", fma=True, libdevice="auto"), self._recorder.in_force():
-            yield self
+        if _in_force:  # the innermost comparison has the launches
+            _in_force.append(self)
+            try:
+                yield self
+            finally:
+                _in_force.remove(self)
+            return
+        with for_gpu(True), self._recorder.in_force():
+            _in_force.append(self)
+            try:
+                yield self
+            finally:
+                _in_force.remove(self)
 
     def report(self) -> dict[str, Any]:
         """The report of all launches so far."""
@@ -189,6 +208,10 @@ class GpuComparison:
         self._warn("", sentence)
 
     def _take(self, record: Any) -> None:
+        _in_force[-1].take(record)
+
+    def take(self, record: Any) -> None:
+        """Compares a launch. :raises errors.GpuDifference: where it is different"""
         launch = compare_record(record, self._tolerances, self._also_faulting)
         if "where" not in launch and (frames := host_frames()):
             launch["where"] = _place_of(frames)

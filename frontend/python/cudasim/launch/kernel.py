@@ -17,7 +17,7 @@ from cudasim import _native, cache, errors, options, types
 from cudasim.compile import libdevice
 from cudasim.compile.frozen_constants import warn_of_changes
 from cudasim.device.current import context_of, current_device
-from cudasim.launch import core_files, python_mode
+from cudasim.launch import core_files, python_mode, recording
 from cudasim.launch.arguments import HostCopies, Packer
 from cudasim.launch.function_state import function_from, state_of
 from cudasim.launch.inspection import GpuCode, signature_of
@@ -190,6 +190,7 @@ def make_plan(
     """
     cache.apply()
     core_files.apply()
+    recording.apply_gpu_option(options.get("gpu"))
     launch = _native.LaunchOptions(
         **launch_options(target_options), optimisation=2 if target_options.get("opt", True) else 0
     )

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import cudasim
-from cudasim import _native, errors
+from cudasim import _native, errors, options
 from cudasim.launch import recording
 from cudasim.launch.arguments import struct_format
 from cudasim.recording.python_code import Unrecordable, described
@@ -175,6 +175,19 @@ def file_of(record: Any) -> bytes:
             return file.read()
 
 
+def require_architecture(name: str) -> None:
+    """:raises ValueError: for what is no architecture of a GPU"""
+    if not re.fullmatch(r"sm_[1-9]\d{1,2}a?", name):
+        raise ValueError(f"{name!r} is no architecture of a GPU: write one like sm_80")
+
+
+def for_gpu(wanted: bool) -> contextlib.AbstractContextManager[None]:
+    """The defaults of options for launches that a GPU is to repeat: it fuses multiplications and additions, and has NVIDIA's libdevice."""
+    if not wanted:
+        return contextlib.nullcontext()
+    return options.defaults("recording for a GPU", fma=True, libdevice="auto")
+
+
 #: Tells processes that a recorded script starts to record, too: JSON of RecordFile's arguments.
 _VARIABLE = "_CUDASIM_RECORD"
 
@@ -184,12 +197,20 @@ class RecordFile:
     before the ending, made when it launches.
     """
 
-    def __init__(self, path: str, kernel: str | None, launches: str | None, keep_after: bool) -> None:
+    def __init__(
+        self, path: str, kernel: str | None, launches: str | None, keep_after: bool, gpu: str | None = None
+    ) -> None:
         """
-        :raises ValueError: for another form of `launches`
+        :param gpu: an architecture such as "sm_80": records have the kernel as PTX, too, for GPUs from this one on, and memory after
+            the launch
+        :raises ValueError: for another form of `launches`, and another architecture
         """
         self.path = os.path.abspath(path)
-        self._arguments = [self.path, kernel, launches, keep_after]
+        keep_after = keep_after or gpu is not None
+        if gpu is not None:
+            require_architecture(gpu)
+        self._gpu = gpu
+        self._arguments = [self.path, kernel, launches, keep_after, gpu]
         self._lock = threading.Lock()
         self._pid = os.getpid()
         self._writer: Any = None
@@ -209,6 +230,8 @@ class RecordFile:
         if os.getpid() != self._pid:  # a fork
             self._pid, self.path, self._writer = os.getpid(), self.of_process(os.getpid()), None
             self._lock = threading.Lock()
+        if self._gpu is not None and not record.runs_in_front_end:
+            _native.add_gpu_code(record, self._gpu)
         with self._lock:  # several host threads may launch
             if self._writer is None:
                 self.open()
@@ -226,7 +249,7 @@ class RecordFile:
         """Records inside, and in processes that are started inside."""
         os.environ[_VARIABLE] = json.dumps([os.getpid(), *self._arguments])
         try:
-            with self.recorder.in_force():
+            with for_gpu(self._gpu is not None), self.recorder.in_force():
                 yield
                 stream_work.finish()
         finally:
@@ -236,13 +259,14 @@ class RecordFile:
 def continue_recording() -> None:
     """Records the launches of a process that a recorded script has started, too."""
     try:
-        parent, path, kernel, launches, keep_after = json.loads(os.environ[_VARIABLE])
+        parent, path, kernel, launches, keep_after, gpu = json.loads(os.environ[_VARIABLE])
     except (KeyError, ValueError):
         return
     if parent == os.getpid() or _native.recording():
         return
-    file = RecordFile(path, kernel, launches, keep_after)
+    file = RecordFile(path, kernel, launches, keep_after, gpu)
     file.path = file.of_process(os.getpid())
+    _kept.enter_context(for_gpu(gpu is not None))
     _kept.enter_context(file.recorder.in_force())
 
 

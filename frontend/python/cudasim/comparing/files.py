@@ -1,0 +1,50 @@
+"""Recorded launches beside what a GPU made of them on another machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from cudasim import _native, errors
+from cudasim.comparing import report as reports
+from cudasim.comparing.arrays import Tolerance
+from cudasim.comparing.session import compare_outcome, not_compared, why_not
+from cudasim.recording.replay import Reader
+
+if TYPE_CHECKING:
+    from cudasim.recording.recorder import Selection
+
+
+def diff_files(
+    record_path: str, result_path: str, tolerances: Mapping[str, Tolerance], selection: Selection
+) -> dict[str, Any]:
+    """The report of two files, as report_schema.json describes it.
+
+    :param record_path: what `cudasim record --gpu` wrote
+    :param result_path: what cudasim-gpu-run wrote
+    :raises errors.RecordError: where one is not readable, or they do not belong together
+    :raises ValueError: for tolerances of arrays that a launch does not have
+    """
+    records, results = Reader(record_path), _native.GpuResultFile(result_path)
+    by_number = {records.read(index, False).number: index for index in range(len(records))}
+    launches = []
+    for index in range(results.results):
+        result = results.result(index)
+        if not selection.first <= result.number <= selection.last:
+            continue
+        if result.number not in by_number:
+            raise errors.RecordError(
+                f"{result_path} has results of launch {result.number}, which is not in {record_path}: they do not belong together"
+            )
+        record = records.read(by_number[result.number])
+        launches.append(compare_outcome(record, results.outcome(index, record), tolerances))
+    done = {launch["number"] for launch in launches}
+    for number, index in by_number.items():
+        if number in done or not selection.first <= number <= selection.last:
+            continue
+        record = records.read(index, False)
+        reason = why_not(record) or f"{result_path} has no result of it"
+        launches.append(not_compared(record, reason))
+    if not launches:
+        raise errors.RecordError(f"{record_path} has no launches with these numbers")
+    return reports.report_of(sorted(launches, key=lambda launch: launch["number"]))
