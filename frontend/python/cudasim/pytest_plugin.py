@@ -53,6 +53,14 @@ def pytest_addoption(parser: Any) -> None:
         help="a test that fails leaves the kernel launch that failed, or else the last one, as a file in DIR, for "
         "`cudasim replay`; launches run on one worker",
     )
+    group.addoption(
+        _PREFIX + "-record-gpu",
+        dest="cudasim_record_gpu",
+        metavar="DIR",
+        default=None,
+        help="every test leaves its kernel launches as a file in DIR, for cudasim-gpu-run on a machine with a GPU and `cudasim diff`; "
+        "launches run on one worker",
+    )
     for option in options.TABLE:
         group.addoption(
             _PREFIX + option.argument[1:],
@@ -96,6 +104,10 @@ def _read_project(config):
         options.use_project_of(str(config.rootpath))
 
 
+def _destination(name):
+    return "cudasim_" + name.replace("-", "_")
+
+
 def _switch_on(arguments):
     from cudasim import options, switch  # every run of pytest loads this module
 
@@ -106,10 +118,20 @@ def _switch_on(arguments):
             switch.enable()
         except switch.SwitchError as error:
             raise pytest.UsageError(f"--cudasim: {error}") from None
-    elif (given or getattr(arguments, "cudasim_record", None)) and not switch.is_on():
-        names = ", ".join(_PREFIX + option.argument[1:] for option in given) or _PREFIX + "-record"
+    elif not switch.is_on() and (
+        names := ", ".join(
+            [_PREFIX + option.argument[1:] for option in given]
+            + [f"{_PREFIX}-{name}" for name in ("record", "record-gpu") if getattr(arguments, _destination(name), None)]
+        )
+    ):
         raise pytest.UsageError(
             f"{names}: the simulator is not on in this run; add --cudasim (or set ENABLE_CUDASIM=1)"
+        )
+    recording = [name for name in ("record", "record-gpu") if getattr(arguments, _destination(name), None)]
+    if len(recording) > 1 or (recording and "gpu" in {option.name for option in given}):
+        others = [_PREFIX + "-" + name for name in recording]
+        raise pytest.UsageError(
+            f"{others[0]}: another option records launches, too: {others[1] if others[1:] else _PREFIX + '-gpu'}"
         )
     for option, text in given.items():
         if os.environ.get(option.variable) == text:
@@ -187,8 +209,7 @@ class _Launches:
             return self.not_recorded and ("cudasim record", f"not recorded: {self.not_recorded}")
         from cudasim import _native, errors  # every run of pytest loads this module
 
-        name = re.sub(r"[^A-Za-z0-9_.-]+", "-", nodeid).strip("-")[-180:]
-        path = os.path.join(folder, name + ".cudasim")
+        path = _file_of(nodeid, folder)
         try:
             os.makedirs(folder, exist_ok=True)
             writer = _native.RecordWriter(path)
@@ -203,12 +224,18 @@ class _Launches:
         )
 
 
+def _file_of(nodeid, folder):
+    """The file of records of a test."""
+    return os.path.join(folder, re.sub(r"[^A-Za-z0-9_.-]+", "-", nodeid).strip("-")[-180:] + ".cudasim")
+
+
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: Any) -> Iterator[None]:
     """The options of markers are in force from the set-up of a test's fixtures to the end of its teardown."""
     folder = item.config.getoption("cudasim_record", None)
     marked = item.get_closest_marker("cudasim") is not None
-    if not marked and folder is None:
+    folder_for_gpu = item.config.getoption("cudasim_record_gpu", None)
+    if not marked and folder is None and folder_for_gpu is None:
         yield
         return
     from cudasim import options, switch  # every run of pytest loads this module
@@ -219,6 +246,13 @@ def pytest_runtest_protocol(item: Any) -> Iterator[None]:
 
             launches = item.stash[_launches] = _Launches()
             restored.enter_context(Recorder(launches.take, refused=launches.refuse).in_force())
+        if folder_for_gpu is not None and switch.is_on():
+            from cudasim.recording.recorder import RecordFile
+
+            os.makedirs(folder_for_gpu, exist_ok=True)
+            file = RecordFile(_file_of(item.nodeid, folder_for_gpu), None, None, True, "sm_75")
+            restored.callback(file.close)
+            restored.enter_context(file.in_force())
         try:
             values = _marked_options(item)
             item.stash[_schedules] = _schedules_of(values)

@@ -7,14 +7,11 @@ import threading
 from typing import Any
 
 from cudasim import _native, options
+from cudasim.recording.recorder import GPU_ARCHITECTURES
 
 _lock = threading.Lock()
 _runner: Any = None
 _made_for: tuple[int, str, str] | None = None  # process, program, library
-
-#: Those that LLVM writes PTX for. The driver compiles PTX of an older one for newer GPUs.
-_ARCHITECTURES = ((7, 0), (7, 2), (7, 5), (8, 0), (8, 6), (8, 7), (8, 9), (9, 0))
-
 
 def runner() -> Any:
     """The `_native.GpuRunner` of this process. It starts its own process when it is first used."""
@@ -27,6 +24,7 @@ def runner() -> Any:
 
 
 def architecture_of(capability: tuple[int, int]) -> str:
-    """The architecture to make PTX for, that a GPU of this compute capability runs: "sm_86"."""
-    known = [architecture for architecture in _ARCHITECTURES if architecture <= tuple(capability)]
-    return "sm_{}{}".format(*(known or _ARCHITECTURES[:1])[-1])
+    """The newest architecture to make PTX for that a GPU of this compute capability runs: "sm_86"."""
+    own = "sm_{}{}".format(*capability)
+    known = [name for name in GPU_ARCHITECTURES if (len(name), name) <= (len(own), own)]
+    return known[-1] if known else GPU_ARCHITECTURES[0]

@@ -175,10 +175,14 @@ def file_of(record: Any) -> bytes:
             return file.read()
 
 
+#: Those that PTX can be made for. The driver compiles PTX of an older one for newer GPUs.
+GPU_ARCHITECTURES = ("sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90")
+
+
 def require_architecture(name: str) -> None:
     """:raises ValueError: for what is no architecture of a GPU"""
-    if not re.fullmatch(r"sm_[1-9]\d{1,2}a?", name):
-        raise ValueError(f"{name!r} is no architecture of a GPU: write one like sm_80")
+    if name not in GPU_ARCHITECTURES:
+        raise ValueError(f"{name!r} is no architecture of a GPU; it takes {', '.join(GPU_ARCHITECTURES)}")
 
 
 def for_gpu(wanted: bool) -> contextlib.AbstractContextManager[None]:
@@ -232,6 +236,8 @@ class RecordFile:
             self._lock = threading.Lock()
         if self._gpu is not None and not record.runs_in_front_end:
             _native.add_gpu_code(record, self._gpu)
+            if refusal := _native.gpu_code(record)["refusal"]:
+                self.refused.append(f"launch {record.number} for a GPU: {refusal}")
         with self._lock:  # several host threads may launch
             if self._writer is None:
                 self.open()

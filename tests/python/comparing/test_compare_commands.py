@@ -1,0 +1,200 @@
+"""cudasim compare, record --gpu, diff and cudasim-gpu-run; the option gpu=compare; pytest."""
+
+import json
+import pathlib
+import subprocess
+
+import pytest
+
+from cudasim import _native
+
+SCRIPT = """
+import sys
+import numpy as np
+from numba import cuda
+
+@cuda.jit
+def saxpy(a, x, y):
+    i = cuda.grid(1)
+    if i < x.size:
+        y[i] = a * x[i] + y[i]
+
+@cuda.jit
+def square(x):
+    i = cuda.grid(1)
+    if i < x.size:
+        x[i] = x[i] * x[i]
+
+x = np.arange(1000, dtype=np.float32)
+y = np.ones(1000, dtype=np.float32)
+for _ in range(2):
+    saxpy[4, 256](2, x, y)
+square[4, 256](y)
+print(sys.argv[1:], y[3])
+"""
+#: Bit 30 of y[257] after the second launch.
+FLIP = "flip@2=p4+1031.6"
+
+
+def gpu_run(folder, environment, *arguments):
+    """cudasim-gpu-run with arguments, which needs nothing of Python."""
+    program = _native.find_gpu_runner()
+    if not program:
+        pytest.skip("cudasim-gpu-run is not built")
+    kept = {name: value for name, value in environment.items() if name.startswith("CUDASIM")}
+    return subprocess.run([program, *arguments], cwd=folder, env=kept, capture_output=True, text=True, timeout=60)
+
+
+def test_a_script_is_compared_launch_by_launch(run, gpu):
+    script = run.write(SCRIPT)
+    done = run("-m", "cudasim", "compare", script, "--mine", **gpu())
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "['--mine'] 169.0\n"  # (2·3 + 2·3 + 1)²
+    assert "3 launches: 3 same" in done.stderr
+
+
+def test_a_difference_is_reported_and_the_script_goes_on(run, gpu):
+    script = run.write(SCRIPT)
+    done = run("-m", "cudasim", "compare", "--json", "r.json", "--html", "r.html", script, **gpu(FLIP))
+    assert done.returncode == 1
+    assert done.stdout == "[] 169.0\n"
+    assert "3 launches: 2 same, 1 different" in done.stderr
+    report = json.loads((run.folder / "r.json").read_text())
+    assert [launch["verdict"] for launch in report["launches"]] == ["same", "different", "same"]
+    assert "saxpy" in (run.folder / "r.html").read_text()
+
+
+def test_launches_are_chosen_as_records_are(run, gpu):
+    script = run.write(SCRIPT)
+    done = run("-m", "cudasim", "compare", "--kernel", "square", "--json", "r.json", script, **gpu())
+    assert done.returncode == 0, done.stderr
+    assert [launch["kernel"] for launch in json.loads((run.folder / "r.json").read_text())["launches"]] == ["square"]
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [(["--rtol", "-1"], "no finite number"), (["--launch", "x"], "not the number of a launch"), ([], "no script given"),
+     (["--json", "/nowhere/r.json", "script.py"], "/nowhere/r.json")],
+)  # fmt: skip
+def test_wrong_usage_of_compare(run, gpu, arguments, message):
+    run.write(SCRIPT)
+    if "--launch" in arguments or "--rtol" in arguments:
+        arguments = [*arguments, "script.py"]
+    done = run("-m", "cudasim", "compare", *arguments, **gpu())
+    assert done.returncode == 2 and message in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("planted, status", [("cuInit=999", 11), ("devices=0", 12), ("version=10020", 13)])
+def test_without_a_gpu_the_exit_status_says_why(run, gpu, planted, status):
+    script = run.write(SCRIPT)
+    done = run("-m", "cudasim", "compare", script, **gpu(planted))
+    assert done.returncode == status and done.stderr.startswith("cudasim compare: "), done.stderr
+    assert done.stdout == ""
+
+
+def test_records_travel(run, gpu):
+    script = run.write(SCRIPT)
+    done = run("-m", "cudasim", "record", "--gpu", script, "-o", "run.cudasim", ENABLE_CUDASIM="1")
+    assert done.returncode == 0, done.stderr
+    there = gpu_run(run.folder, gpu(FLIP), "run.cudasim", "-o", "gpu.cudasim")
+    assert there.returncode == 0, there.stderr
+    assert there.stdout.count("ran, ") == 3
+    home = run("-m", "cudasim", "diff", "run.cudasim", "gpu.cudasim", "--json", "r.json")
+    assert home.returncode == 1, home.stderr
+    assert "y[257] = 515.0" in home.stdout and "3 launches: 2 same, 1 different" in home.stdout
+    assert run("-m", "cudasim", "diff", "run.cudasim", "gpu.cudasim", "--launch", "1").returncode == 0
+    again = run("-m", "cudasim", "replay", "run.cudasim")
+    assert again.returncode == 0 and again.stdout.count("reproduced to the bit") == 3
+
+
+def test_files_that_do_not_belong_together_are_refused_by_name(run, gpu):
+    script = run.write(SCRIPT)
+    for name, chosen in (("first", "1"), ("second", "2..")):
+        done = run("-m", "cudasim", "record", "--gpu", "-o", f"{name}.cudasim", "--launch", chosen, script)
+        assert done.returncode == 0, done.stderr
+    assert gpu_run(run.folder, gpu(), "second.cudasim", "-o", "gpu.cudasim").returncode == 0
+    for record, results, message in (
+        ("first.cudasim", "gpu.cudasim", "which is not in first.cudasim"),
+        ("gpu.cudasim", "first.cudasim", "not a file of records"),
+        ("first.cudasim", "second.cudasim", "not a file of a GPU's results"),
+        ("nowhere.cudasim", "gpu.cudasim", "cannot read nowhere.cudasim"),
+    ):
+        done = run("-m", "cudasim", "diff", record, results)
+        assert done.returncode == 2 and message in done.stderr, done.stderr
+
+
+def test_a_plain_record_has_nothing_for_a_gpu(run, gpu):
+    script = run.write(SCRIPT)
+    assert run("-m", "cudasim", "record", "-o", "run.cudasim", script).returncode == 0
+    done = gpu_run(run.folder, gpu(), "run.cudasim", "-o", "gpu.cudasim")
+    assert done.returncode == 2 and "cudasim record --gpu" in done.stderr
+    assert not (run.folder / "gpu.cudasim").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [(["--arch", "sm_80"], "there is no --gpu"), (["--gpu", "--arch", "80"], "no architecture of a GPU"),
+     (["--gpu", "--arch", "sm_999"], "no architecture of a GPU")],
+)  # fmt: skip
+def test_wrong_architectures(run, arguments, message):
+    script = run.write(SCRIPT)
+    done = run("-m", "cudasim", "record", *arguments, "-o", "run.cudasim", script)
+    assert done.returncode != 0 and message in done.stdout + done.stderr, done.stderr
+
+
+def test_the_option_compares_every_launch_of_a_program(run, gpu):
+    done = run.script(SCRIPT, **gpu(CUDASIM_GPU="compare"))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.endswith("cudasim: launches compared with Stand-in GPU A: 3 same\n")
+    done = run.script(SCRIPT, **gpu(FLIP, CUDASIM_GPU="compare"))
+    assert done.returncode == 1 and "GpuDifference: Launch 2: saxpy" in done.stderr
+
+
+def test_a_comparison_inside_of_another_one_has_its_launches(run, gpu):
+    program = SCRIPT + """
+import cudasim
+with cudasim.compare_with_gpu() as outer:
+    square[4, 256](y)
+    found = cudasim.compare(square[4, 256], y)
+    assert len(found.verdicts) == 1
+    square[4, 256](y)
+assert len(outer.verdicts) == 2
+"""
+    done = run.script(program, **gpu(CUDASIM_GPU="compare"))
+    assert done.returncode == 0, done.stderr
+
+
+TESTS = SCRIPT.replace("for _ in", "def test_saxpy():\n  for _ in").replace("square[4", "def test_square():\n  square[4").partition("print(")[0]
+
+
+def test_pytest_compares(run, gpu):
+    pathlib.Path(run.folder / "test_it.py").write_text(TESTS)
+    done = run("-m", "pytest", "-q", "--cudasim", "--cudasim-gpu=compare", "test_it.py", **gpu())
+    assert done.returncode == 0 and "2 passed" in done.stdout, done.stdout
+    done = run("-m", "pytest", "-q", "--cudasim", "--cudasim-gpu=compare", "test_it.py", **gpu(FLIP))
+    assert done.returncode == 1 and "1 failed, 1 passed" in done.stdout
+    assert "GpuDifference: Launch 2: saxpy" in done.stdout and "y[257] = 515.0" in done.stdout
+
+
+def test_pytest_records_each_test_for_a_gpu(run, gpu):
+    pathlib.Path(run.folder / "test_it.py").write_text(TESTS)
+    done = run("-m", "pytest", "-q", "--cudasim", "--cudasim-record-gpu", "runs", "test_it.py", **gpu())
+    assert done.returncode == 0, done.stdout
+    files = sorted(path.name for path in (run.folder / "runs").iterdir())
+    assert files == ["test_it.py-test_saxpy.cudasim", "test_it.py-test_square.cudasim"]
+    there = gpu_run(run.folder, gpu(), f"runs/{files[0]}", "-o", "gpu.cudasim")
+    assert there.returncode == 0 and there.stdout.count("ran, ") == 2
+    done = run("-m", "pytest", "--cudasim", "--cudasim-record-gpu", "runs", "--cudasim-gpu=compare", "test_it.py", **gpu())
+    assert done.returncode != 0 and "another option records launches, too" in done.stdout + done.stderr
+
+
+def test_nothing_of_cuda_is_loaded_unasked(run, gpu):
+    program = SCRIPT + """
+assert not any(name.startswith("cudasim.comparing") for name in sys.modules)
+assert "libcuda.so" not in open("/proc/self/maps").read()
+import cudasim
+cudasim.compare(square[4, 256], y)
+assert "libcuda.so" not in open("/proc/self/maps").read()  # it is in the other process
+"""
+    done = run.script(program, **gpu())
+    assert done.returncode == 0, done.stderr
