@@ -6,9 +6,9 @@ from cudasim import cuda, errors, options
 from cudasim.cuda.cudadrv import driver
 from ptx_programs import HEAD, call, function
 
-#: .entry k(out, limit): each thread counts itself in out[0]. A thread whose number is above the limit calls exit,
-#: in a function at a depth of its number modulo 4. The others meet at a barrier and are counted in out[1];
-#: out[2] is the sum of their numbers.
+#: .entry k(out, limit): each thread counts itself in out[0]. A thread whose number is above the limit calls
+#: exit, in a function at a depth of its number modulo 4. The others meet at a barrier and are counted in
+#: out[1]; out[2] is the sum of their numbers.
 LEAVING = f"""{HEAD}
 .func leave(.param .b32 depth)
 {{
