@@ -19,7 +19,7 @@ LOOSE = {
              "_numba_config", "_numba_error_classes", "reports"],
     "type_system": ["types"],
     "compile": ["cache", "kernel_library"],
-    "programs": ["switch", "command_line", "check_command", "check_reports", "suppressions", "debug_server", "recording_commands", "info", "pytest_plugin", "script_runner", "debugging", "__main__", "numba_stand_in", "kernel_stages"],
+    "programs": ["switch", "command_line", "check_command", "check_reports", "suppressions", "native_programs", "compare_commands", "recording_commands", "info", "pytest_plugin", "script_runner", "debugging", "__main__", "numba_stand_in", "kernel_stages"],
 }  # fmt: skip
 #: `import cudasim` with ENABLE_CUDASIM set installs the switch.
 EXCEPTIONS = {("cudasim", "cudasim.switch")}

@@ -10,12 +10,12 @@ import subprocess
 import sys
 
 import pytest
-from cudasim import debug_server
+from cudasim import native_programs
 from debug_session import SECONDS, DebugClient, debugging
 from processes import clean_environment
 
 pytestmark = pytest.mark.skipif(
-    debug_server.path() is None, reason="cudasim-debug-server was built where CLI11 was missing"
+    native_programs.path("cudasim-debug-server") is None, reason="cudasim-debug-server was built where CLI11 was missing"
 )
 
 SCRIPT = """\
@@ -57,7 +57,7 @@ def core(tmp_path_factory):
 
 
 def server(core, *more):
-    return [debug_server.path(), "--core", str(core), *more]
+    return [native_programs.path("cudasim-debug-server"), "--core", str(core), *more]
 
 
 @contextlib.contextmanager
@@ -237,7 +237,7 @@ def test_a_port_needs_the_token(core, tmp_path):
 
 
 def run(*arguments, folder):
-    done = subprocess.run([debug_server.path(), *arguments], cwd=folder, capture_output=True, text=True, timeout=60,
+    done = subprocess.run([native_programs.path("cudasim-debug-server"), *arguments], cwd=folder, capture_output=True, text=True, timeout=60,
                           stdin=subprocess.DEVNULL, env=clean_environment())  # fmt: skip
     return done.returncode, done.stdout + done.stderr
 
@@ -283,7 +283,7 @@ def test_a_client_that_vanishes_ends_the_server(core, tmp_path):
 
 def test_the_program_of_the_package_becomes_it(core, tmp_path):
     done = subprocess.run(
-        [sys.executable, "-c", "from cudasim.debug_server import main; main()", "--version"],
+        [sys.executable, "-c", "from cudasim.native_programs import debug_server; debug_server()", "--version"],
         capture_output=True,
         text=True,
     )
