@@ -89,8 +89,11 @@ void MapBuilder::add_all(std::uint64_t first, std::uint64_t count) {
     while (count != 0) {
         enter(first);
         const std::uint64_t here = std::min(outer_end_ - first, count);
-        add_to_cells(first % steps_.back().extent, here,
-                     [](std::uint64_t, std::uint64_t size) { return size; });
+        const std::uint64_t at = first % steps_.back().extent;
+        if (columns_.empty())
+            add_to_cells(at, here, [](std::uint64_t, std::uint64_t size) { return size; });
+        else
+            add_all_to_columns(at, here);
         first += here;
         count -= here;
     }
@@ -129,22 +132,22 @@ void MapBuilder::add_to_columns(std::uint64_t at, std::span<const std::uint8_t> 
 }
 
 void MapBuilder::add_all_to_columns(std::uint64_t at, std::uint64_t count) {
-    const auto lines = static_cast<std::uint32_t>(count / columns_.size());
-    if (lines != 0)
-        for (std::uint32_t& column : columns_) column += lines;
-    for (std::uint64_t rest = count % columns_.size(); rest != 0; --rest) {
-        ++columns_[at];
-        if (++at == columns_.size()) at = 0;
-    }
+    whole_lines_ += static_cast<std::uint32_t>(count / columns_.size());
+    const std::uint64_t rest = count % columns_.size();
+    const std::uint64_t end = std::min<std::uint64_t>(at + rest, columns_.size());
+    for (std::uint64_t column = at; column < end; ++column) ++columns_[column];
+    for (std::uint64_t column = 0; column < at + rest - end; ++column) ++columns_[column];
 }
 
 void MapBuilder::fold_columns() {
     for (std::size_t at = 0; at < columns_.size(); ++at) {
-        if (columns_[at] == 0) continue;
-        map_.counts[outer_ + steps_.back().cell(at)] += columns_[at];
+        const std::uint32_t count = columns_[at] + whole_lines_;
+        if (count == 0) continue;
+        map_.counts[outer_ + steps_.back().cell(at)] += count;
         columns_[at] = 0;
         any_ = true;
     }
+    whole_lines_ = 0;
 }
 
 template <class MismatchedAmong>

@@ -57,6 +57,7 @@ class MapBuilder {
     std::uint64_t outer_end_ = 0;
     /// Along a short innermost axis, what was added since the cell changed; else empty.
     std::vector<std::uint32_t> columns_;
+    std::uint32_t whole_lines_ = 0;  ///< to be added to all of them
 };
 
 }  // namespace cudasim::comparison

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <stdexcept>
@@ -267,6 +268,23 @@ TEST(Maps, show_where_in_the_last_two_axes_elements_mismatch) {
     EXPECT_EQ(map.counts.front(), 2u);
     EXPECT_EQ(map.counts.back(), 1u);
     EXPECT_EQ(std::accumulate(map.counts.begin(), map.counts.end(), std::uint64_t{0}), 3u);
+}
+
+TEST(Maps, count_every_element_where_all_mismatch) {
+    for (const Index& shape :
+         {Index{7, 1000}, Index{3000}, Index{5, 3000}, Index{700, 3}, Index{3, 7, 1500}, Index{40, 2100}}) {
+        const std::uint64_t count =
+            std::accumulate(shape.begin(), shape.end(), std::uint64_t{1}, std::multiplies{});
+        const Bytes simulated(count), gpu(count, std::byte{1});
+        const MismatchMap map = compare(array("uint8", shape), simulated, gpu).map;
+        const std::uint64_t width = shape.back(), height = shape.size() > 1 ? shape[shape.size() - 2] : 1;
+        const std::uint64_t layers = count / width / height;
+        Index expected(map.rows * map.columns);
+        for (std::uint64_t row = 0; row < height; ++row)
+            for (std::uint64_t column = 0; column < width; ++column)
+                expected.at(row / map.cell_rows * map.columns + column / map.cell_columns) += layers;
+        EXPECT_EQ(map.counts, expected) << to_text(shape);
+    }
 }
 
 TEST(Elements, that_mismatch_are_told_by_position_whatever_the_strides) {

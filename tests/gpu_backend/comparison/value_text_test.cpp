@@ -44,7 +44,8 @@ TEST(Values, texts_are_quoted_and_shortened) {
     EXPECT_EQ(described("U3", {std::uint32_t{'a'}, std::uint32_t{0x20AC}, std::uint32_t{0xD800}}).text,
               "'a\u20ac\\U0000d800'");
     const Bytes lengthy(1000, std::byte{'x'});
-    EXPECT_EQ(describe(parse_element_type("S1000"), lengthy.data()).text, "b'" + std::string(64, 'x') + "...'");
+    EXPECT_EQ(describe(parse_element_type("S1000"), lengthy.data()).text,
+              "b'" + std::string(64, 'x') + "...'");
     EXPECT_EQ(described("V2", {std::uint8_t{1}, std::uint8_t{0xAB}}).text, "01 ab");
 }
 

@@ -179,9 +179,11 @@ def is_clustered(heat_map: Mapping[str, Any]) -> bool:
     cells = sum(map(len, rows))
     occupied = sum(count > 0 for row in rows for count in row)
     mismatched = sum(map(sum, rows))
+    if mismatched < 4:
+        return False
     if occupied < 0.7 * cells * (1 - (1 - 1 / cells) ** mismatched):
         return True
-    if occupied < 4 or occupied == cells:
+    if not 4 <= occupied <= 0.9 * cells:
         return False
     expected = (occupied - 1) / (cells - 1)
     found = max(_neighbours(rows), _neighbours(list(zip(*rows))))
