@@ -194,6 +194,7 @@ void unlink_libdevice(llvm::Module& module) {
         function->deleteBody();
         function->removeFnAttr(llvm::Attribute::AlwaysInline);
         function->setLinkage(llvm::GlobalValue::ExternalLinkage);
+        function->setDSOLocal(false);
         function->setName("");
         llvm::Function* known = module.getFunction(name);
         if (known != nullptr) known->setName("");

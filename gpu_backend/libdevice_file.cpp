@@ -9,6 +9,7 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/SHA256.h>
+#include <llvm/Support/raw_ostream.h>
 
 #include <map>
 #include <mutex>
@@ -30,19 +31,20 @@ constexpr std::uintmax_t most_bytes = 64U << 20;
     throw PtxError(Code::libdevice, path.string() + " is not CUDA's libdevice: " + reason);
 }
 
-/// One name a line.
-std::string names_of_functions(const std::string& bitcode) {
+/// Name and type, a line for each.
+std::string functions_in(const std::string& bitcode) {
     llvm::LLVMContext context;
     auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "libdevice"), context);
     if (!module) throw image::ImageError(llvm::toString(module.takeError()));
     if (llvm::verifyModule(**module)) throw image::ImageError("its code is malformed");
-    std::string names;
+    std::string lines;
+    llvm::raw_string_ostream stream(lines);
     for (const llvm::Function& function : **module) {
         const bool is_for_kernels = !function.isDeclaration() && !function.hasLocalLinkage();
         if (is_for_kernels && function.getName().starts_with("__nv_"))
-            names += function.getName().str() + "\n";
+            stream << function.getName() << ' ' << *function.getFunctionType() << '\n';
     }
-    return names;
+    return lines;
 }
 
 struct Known {
@@ -56,15 +58,15 @@ struct Known {
 LibdeviceFile::LibdeviceFile(fs::path path, std::string bitcode)
     : path_(std::move(path)), bitcode_(std::move(bitcode)) {
     if (!bitcode_.starts_with("BC\xC0\xDE")) refuse(path_, "it is not LLVM bitcode");
-    std::string names;
+    std::string lines;
     try {
-        names = image::read_in_child_process("malformed bitcode",
-                                             [this] { return names_of_functions(bitcode_); });
+        lines = image::read_in_child_process("malformed bitcode", [this] { return functions_in(bitcode_); });
     } catch (const image::ImageError& error) {
         refuse(path_, error.what());
     }
-    for (const llvm::StringRef name : llvm::split(llvm::StringRef(names).rtrim(), '\n')) {
-        if (!name.empty()) functions_.insert(name.str());
+    for (const llvm::StringRef line : llvm::split(llvm::StringRef(lines).rtrim(), '\n')) {
+        const auto [name, type] = line.split(' ');
+        if (!name.empty()) functions_.emplace(name.str(), type.str());
     }
     if (functions_.empty()) refuse(path_, "it has no function __nv_*");
     const auto digest = llvm::SHA256::hash(

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <string_view>
 
@@ -25,8 +25,10 @@ class LibdeviceFile {
     [[nodiscard]] const std::filesystem::path& path() const { return path_; }
     /// Hex SHA-256 of the file.
     [[nodiscard]] const std::string& hash() const { return hash_; }
-    /// The names of its functions for kernels, with `__nv_`.
-    [[nodiscard]] const std::set<std::string, std::less<>>& functions() const { return functions_; }
+    /// Its functions for kernels: names, with `__nv_`, and types in LLVM's words, "double (double, ptr)".
+    [[nodiscard]] const std::map<std::string, std::string, std::less<>>& functions() const {
+        return functions_;
+    }
     /// The library as a module whose functions are read when they are needed: of its 350 functions a kernel needs
     /// a few. @throws PtxError
     [[nodiscard]] std::unique_ptr<llvm::Module> module(llvm::LLVMContext& context) const;
@@ -35,7 +37,7 @@ class LibdeviceFile {
     LibdeviceFile(std::filesystem::path path, std::string bitcode);
     std::filesystem::path path_;
     std::string bitcode_, hash_;
-    std::set<std::string, std::less<>> functions_;
+    std::map<std::string, std::string, std::less<>> functions_;
 };
 
 }  // namespace cudasim::gpu_backend

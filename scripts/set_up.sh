@@ -116,7 +116,7 @@ environment .venv "${build_packages[@]}" "${test_packages[@]}"
 if [[ $purpose == test || $purpose == bench ]]; then
     optionally .venv "${neighbours[@]}"
     # Without a CUDA toolkit numba-cuda cannot even be imported; the runtime library, 2 MB, is enough for that.
-    environment .venv-numba "${build_packages[@]}" 'numba>=0.59' 'numba-cuda>=0.4' nvidia-cuda-runtime 'pytest>=7'
+    environment .venv-numba "${build_packages[@]}" 'numba>=0.59' 'numba-cuda>=0.4' nvidia-cuda-runtime nvidia-nvvm 'pytest>=7'
 fi
 # tests/architecture runs them, too, and fails without them.
 if [[ $purpose == test || $purpose == format ]]; then install_in .venv .format "${format_packages[@]}"; fi

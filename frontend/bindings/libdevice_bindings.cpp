@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 
 #include "frontend/bindings/released_gil.h"
+#include "gpu_backend/approximating_functions.h"
 #include "gpu_backend/libdevice_file.h"
 #include "gpu_backend/simulated_libdevice/simulated_libdevice.h"
 #include "gpu_backend/toolkit.h"
@@ -40,10 +41,9 @@ std::optional<std::tuple<std::string, std::string>> found_libdevice(const std::s
     return std::tuple(file->path().string(), file->hash());
 }
 
-std::vector<std::string> functions_of(const std::string& path) {
+std::map<std::string, std::string, std::less<>> functions_of(const std::string& path) {
     const ReleasedGil release;
-    const auto file = LibdeviceFile::at(path);
-    return {file->functions().begin(), file->functions().end()};
+    return LibdeviceFile::at(path)->functions();
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ void bind_libdevice(py::module_& module) {
         "(path, SHA-256) of the libdevice.10.bc at a path, or of the one on this machine, or None. Raises "
         "ValueError for a file that is none.");
     module.def("functions_in_libdevice", &functions_of, py::arg("path"),
-               "The names of the functions of a libdevice.10.bc, with __nv_. Raises ValueError.");
+               "Name, with __nv_, → LLVM type of each function of a libdevice.10.bc. Raises ValueError.");
     module.def(
         "with_libdevice",
         [](const image::KernelImage& image, const std::string& path, const std::string& architecture) {
@@ -87,6 +87,16 @@ void bind_libdevice(py::module_& module) {
         },
         py::arg("path"), py::arg("function"), py::arg("architecture") = "sm_90", py::arg("fast") = false,
         "A function of a libdevice.10.bc, or what fast maths makes of it, as PTX. Raises ValueError.");
+    module.def(
+        "approximating_functions",
+        [] {
+            std::vector<std::tuple<std::string_view, std::string_view>> rows;
+            for (const auto& each : gpu_backend::approximating_functions())
+                rows.emplace_back(each.name, each.instructions);
+            return rows;
+        },
+        "(name without __nv_, approximate instructions of PTX, separated by blanks) of functions of "
+        "libdevice.");
     module.def("translated_libdevice_functions", &gpu_backend::translated_functions,
                "How many functions of libdevice this process has translated for the simulator.");
 }

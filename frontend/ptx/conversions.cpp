@@ -68,13 +68,20 @@ Value* rounded_conversion(InstructionContext& at, const std::string& what, Value
     return at.call(name.c_str(), at.function.module.type(to), {value});
 }
 
+/// Every NaN becomes the canonical one of GPUs, 0x7fff (docs/gpu_results.md: float2half_rn).
+Value* as_half(InstructionContext& at, Value* value) {
+    llvm::Type* half = at.b.getHalfTy();
+    Value* nan = at.b.CreateBitCast(at.b.getInt16(0x7fff), half);
+    return at.b.CreateSelect(at.b.CreateFCmpUNO(value, value), nan, at.b.CreateFPTrunc(value, half));
+}
+
 /// f16 in one of the directions that LLVM has no conversion for: the nearest number, or its neighbour where
 /// that lies on the wrong side.
 Value* half_rounded(InstructionContext& at, Value* value) {
     auto& b = at.b;
     const std::string_view direction = directed_rounding(at);
     if (value->getType()->isFloatTy()) value = at.flushed(value);
-    Value* nearest = b.CreateFPTrunc(value, b.getHalfTy());
+    Value* nearest = as_half(at, value);
     if (direction.empty()) return nearest;
     Value* back = b.CreateFPExt(nearest, value->getType());
     Value* is_above = b.CreateFCmpOGT(back, value);
@@ -111,9 +118,10 @@ Value* integer_to_real(InstructionContext& at, Value* value, Type from, Type to)
 Value* real_to_real(InstructionContext& at, Value* value, Type from, Type to) {
     if (from.width == to.width) value = rounded_to_integer(at, value);
     const bool is_directed = to.width < from.width && !directed_rounding(at).empty();
-    value = is_directed && to.width == 16 ? half_rounded(at, value)
-            : is_directed                 ? rounded_conversion(at, "double", value, to)
-                                          : at.b.CreateFPCast(value, at.function.module.type(to));
+    const bool to_half = to.width == 16 && from.width > 16;
+    value = to_half       ? half_rounded(at, value)
+            : is_directed ? rounded_conversion(at, "double", value, to)
+                          : at.b.CreateFPCast(value, at.function.module.type(to));
     if (!at.has("sat")) return value;
     if (to.width != 32) at.refuse();
     return at.call("__nv_saturatef", value->getType(), {value});

@@ -160,9 +160,13 @@ std::string_view directed_rounding(const InstructionContext& at) {
 void translate_real(InstructionContext& at, llvm::Instruction::BinaryOps operation, const char* name) {
     Value* left = at.read(1);
     Value* right = at.read(2);
-    if (!directed_rounding(at).empty())
+    if (!directed_rounding(at).empty()) {
+        // simulator/libdevice has no subtraction of doubles.
+        if (operation == llvm::Instruction::FSub) right = at.b.CreateFNeg(right);
+        const std::string function = operation == llvm::Instruction::FSub ? "add" : name;
         return at.write(
-            saturated(at, rounded_call(at, (is_double(at) ? "d" : "f") + std::string(name), {left, right})));
+            saturated(at, rounded_call(at, (is_double(at) ? "d" : "f") + function, {left, right})));
+    }
     at.write(saturated(at, at.b.CreateBinOp(operation, left, right)));
 }
 

@@ -84,8 +84,8 @@ def _check_ranges(values):
 
 
 def _case(configured, args):
-    from cudasim.types import name_of
     from cudasim.type_system.typeof import typeof
+    from cudasim.types import name_of
 
     dispatcher = configured.dispatcher
     if dispatcher.links or dispatcher.extensions:
