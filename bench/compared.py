@@ -1,6 +1,9 @@
-"""What comparing a launch's results with those of a GPU costs, beside np.array_equal on the same arrays."""
+"""What comparing launches with a GPU costs: the comparison beside np.array_equal, recording beside copying the arrays, and the process that
+runs launches, with the tests' stand-in for NVIDIA's driver.
+"""
 
 import json
+import pathlib
 import statistics
 import time
 
@@ -10,6 +13,10 @@ from bench.timing import require
 
 ELEMENTS = 1 << 22
 ROUNDS = 15
+STAND_IN = (
+    pathlib.Path(__file__).resolve().parents[1]
+    / "build/release/tests/gpu_backend/libcuda/stand_in/libcuda.so.1"
+)
 
 
 def _ratio(dtype, shape):
@@ -32,9 +39,88 @@ def _ratio(dtype, shape):
     return statistics.median(ours) / statistics.median(peers)
 
 
+def _kernel_and_arrays(elements):
+    from cudasim import cuda
+
+    @cuda.jit
+    def add(x, y, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = x[i] + y[i]
+
+    arrays = [cuda.to_device(np.arange(elements, dtype=np.float32)) for _ in range(3)]
+    return add[(elements + 255) // 256, 256], arrays
+
+
+def _recording():
+    """What a recorded launch takes beyond a launch, beside copying its arrays: the memory before, and after where it is another one."""
+    from cudasim import options
+    from cudasim.recording.recorder import Recorder
+
+    options.set(workers=1)
+    launch, arrays = _kernel_and_arrays(ELEMENTS)
+    hosts = [array.copy_to_host() for array in arrays]
+    launch(*arrays)
+    ours, copies = [], []
+    for _ in range(ROUNDS):
+        start = time.process_time()
+        launch(*arrays)
+        middle = time.process_time()
+        with Recorder(lambda record: None, keep_after=True).in_force():
+            recorded = time.process_time()
+            launch(*arrays)
+            ours.append(time.process_time() - recorded - (middle - start))
+        start = time.process_time()
+        for host in (*hosts, hosts[2]):
+            host.copy()
+        copies.append(time.process_time() - start)
+    return statistics.median(ours) / statistics.median(copies)
+
+
+def _gpu():
+    from cudasim import _native
+
+    return _native.GpuRunner(_native.find_gpu_runner(), str(STAND_IN))
+
+
+def _gpu_start():
+    """Until the process that runs launches is there, with its driver started."""
+    times = []
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        _gpu().start()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def _gpu_launch():
+    """A launch there, with small arrays, without the time to load its module."""
+    from cudasim import _native
+    from cudasim.recording.recorder import Recorder
+
+    records = []
+    launch, arrays = _kernel_and_arrays(1000)
+    with Recorder(records.append, keep_after=True).in_force():
+        launch(*arrays)
+    (record,) = records
+    _native.add_gpu_code(record, "sm_90")
+    gpu, times = _gpu(), []
+    for _ in range(ROUNDS + 1):
+        start = time.perf_counter()
+        outcome = gpu.run(record, 60)
+        times.append(time.perf_counter() - start - outcome.load_milliseconds / 1000)
+        require(outcome.status == "ran", "gpu_launch")
+    return statistics.median(times[1:])
+
+
 #: Of cudasim alone.
 OWN = {
-    f"compare_{dtype}": lambda dtype=dtype: _ratio(dtype, (ELEMENTS,))
-    for dtype in ("float32", "float64", "int32", "int64")
+    "gpu_recording": _recording,
+    "gpu_start": _gpu_start,
+    "gpu_launch": _gpu_launch,
+    **{
+        f"compare_{dtype}": lambda dtype=dtype: _ratio(dtype, (ELEMENTS,))
+        for dtype in ("float32", "float64", "int32", "int64")
+    },
 }
 OWN["compare_matrix"] = lambda: _ratio("float32", (ELEMENTS // 1024, 1024))

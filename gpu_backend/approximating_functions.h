@@ -1,5 +1,5 @@
-// Which functions of libdevice use the processor's approximations, so that a GPU may differ from the simulator in
-// their last bits even where both run the same code.
+// Which functions of libdevice use the processor's approximations, so that a GPU may differ from the
+// simulator in their last bits even where both run the same code.
 #pragma once
 
 #include <span>

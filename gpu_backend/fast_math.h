@@ -9,12 +9,12 @@
 
 namespace cudasim::gpu_backend {
 
-/// The calls of libdevice's float32 functions, and of LLVM's square root, that carry the flag `afn` and that the
-/// processor has an approximation for.
+/// The calls of libdevice's float32 functions, and of LLVM's square root, that carry the flag `afn` and that
+/// the processor has an approximation for.
 [[nodiscard]] std::vector<llvm::CallInst*> fast_calls(llvm::Module& module);
 
-/// Replaces them by the processor's approximations, as nvcc's -use_fast_math does (CUDA C++ Programming Guide,
-/// "Intrinsic Functions": __sinf, __expf, …).
+/// Replaces them by the processor's approximations, as nvcc's -use_fast_math does (CUDA C++ Programming
+/// Guide, "Intrinsic Functions": __sinf, __expf, …).
 void expand_fast_math(llvm::Module& module);
 
 /// PTX ISA 7.0, sm_75: tanh.approx.f32, for which LLVM 19 has no intrinsic.

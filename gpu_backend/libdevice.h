@@ -1,5 +1,5 @@
-// CUDA's maths library as bitcode, libdevice.10.bc: linked into kernels on their way to PTX, taken apart into its
-// functions for the simulator (simulated_libdevice/), and taken out of images again.
+// CUDA's maths library as bitcode, libdevice.10.bc: linked into kernels on their way to PTX, taken apart into
+// its functions for the simulator (simulated_libdevice/), and taken out of images again.
 #pragma once
 
 #include <llvm/IR/Module.h>
@@ -16,8 +16,8 @@ namespace cudasim::gpu_backend {
 /// The functions of the library (`__nv_*`) that the module calls and does not define, in order.
 [[nodiscard]] std::vector<std::string> libdevice_calls(const llvm::Module& module);
 
-/// Links the functions that the module needs. Square roots and divisions in them are rounded as IEEE 754 says,
-/// and subnormals are kept: the simulator's arithmetic is the same. @throws PtxError
+/// Links the functions that the module needs. Square roots and divisions in them are rounded as IEEE 754
+/// says, and subnormals are kept: the simulator's arithmetic is the same. @throws PtxError
 void link_libdevice(llvm::Module& module, const LibdeviceFile& library);
 
 /// Which code of a function: the library's, or the processor's approximation (fast_math.h).
@@ -27,9 +27,9 @@ enum class Precision { full, fast };
 /// `__nv_sin` itself stays the simulator's own function, which translated PTX instructions also call.
 [[nodiscard]] std::string simulated_name(std::string_view function, Precision precision = Precision::full);
 
-/// One function of the library, prepared as link_libdevice() prepares it, with what it needs, as an image of its
-/// own. The function has its simulated_name(); all else is internal. @throws PtxError where there is no such
-/// function
+/// One function of the library, prepared as link_libdevice() prepares it, with what it needs, as an image of
+/// its own. The function has its simulated_name(); all else is internal. @throws PtxError where there is no
+/// such function
 [[nodiscard]] image::KernelImage library_function(const LibdeviceFile& library, std::string_view function,
                                                   Precision precision);
 

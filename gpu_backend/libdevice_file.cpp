@@ -1,5 +1,5 @@
-// See libdevice_file.h. A path is the user's, and LLVM's reader of bitcode does not survive every file: a child
-// process reads all of it first.
+// See libdevice_file.h. A path is the user's, and LLVM's reader of bitcode does not survive every file: a
+// child process reads all of it first.
 #include "gpu_backend/libdevice_file.h"
 
 #include <llvm/ADT/StringExtras.h>

@@ -16,8 +16,8 @@ namespace cudasim::gpu_backend {
 
 class LibdeviceFile {
   public:
-    /// The library at the path. A file that was read before, and has the same size and time of modification, is
-    /// not read again. @throws PtxError that names the path where it cannot be read or is not libdevice
+    /// The library at the path. A file that was read before, and has the same size and time of modification,
+    /// is not read again. @throws PtxError that names the path where it cannot be read or is not libdevice
     [[nodiscard]] static std::shared_ptr<const LibdeviceFile> at(const std::filesystem::path& path);
     /// The one that find_libdevice() finds; null where there is none. @throws PtxError
     [[nodiscard]] static std::shared_ptr<const LibdeviceFile> found();
@@ -29,8 +29,8 @@ class LibdeviceFile {
     [[nodiscard]] const std::map<std::string, std::string, std::less<>>& functions() const {
         return functions_;
     }
-    /// The library as a module whose functions are read when they are needed: of its 350 functions a kernel needs
-    /// a few. @throws PtxError
+    /// The library as a module whose functions are read when they are needed: of its 350 functions a kernel
+    /// needs a few. @throws PtxError
     [[nodiscard]] std::unique_ptr<llvm::Module> module(llvm::LLVMContext& context) const;
 
   private:

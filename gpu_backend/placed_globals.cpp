@@ -1,5 +1,5 @@
-// See placed_globals.h. Address space 4 disappears from all types: values that point to constant memory may be
-// stored, passed to functions, and be members of structures.
+// See placed_globals.h. Address space 4 disappears from all types: values that point to constant memory may
+// be stored, passed to functions, and be members of structures.
 #include "gpu_backend/placed_globals.h"
 
 #include <llvm/IR/Constants.h>

@@ -11,8 +11,8 @@ class Module;
 
 namespace cudasim::gpu_backend {
 
-/// To be called on the module as the image's bitcode has it. Texts that only vprintf is given stay variables of
-/// the module, in `.global`. Constant memory becomes global memory: there is no PTX that puts a
+/// To be called on the module as the image's bitcode has it. Texts that only vprintf is given stay variables
+/// of the module, in `.global`. Constant memory becomes global memory: there is no PTX that puts a
 /// constant variable at a given address.
 /// @param base where the image's variables begin (simulator/image/globals_placement.h)
 /// @throws PtxError where a function's address is in a variable: no other program can know it

@@ -64,9 +64,9 @@ struct PtxError : std::runtime_error {
 
 /// PTX with one entry, `ptx_name(kernel)`: a kernel, or a device function that is visible outside of its
 /// module. Declared checks (simulator/image/checks.def) are replaced as their table says. Calls of `__nv_*`
-/// stay external where no libdevice is found, unless `require_libdevice` is set; then the error names them and
-/// the command that installs it. What simulated_libdevice/ has linked into the image goes: the library itself is
-/// linked.
+/// stay external where no libdevice is found, unless `require_libdevice` is set; then the error names them
+/// and the command that installs it. What simulated_libdevice/ has linked into the image goes: the library
+/// itself is linked.
 /// @throws PtxError, image::ImageError
 [[nodiscard]] std::string to_ptx(const image::KernelImage& image, std::string_view kernel,
                                  const PtxOptions& options = {});

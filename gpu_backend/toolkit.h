@@ -1,5 +1,5 @@
-// Where the files of a CUDA toolkit, and CUDA's libdevice, are on this machine, if anywhere. Nothing of them is
-// needed to build cudasim.
+// Where the files of a CUDA toolkit, and CUDA's libdevice, are on this machine, if anywhere. Nothing of them
+// is needed to build cudasim.
 #pragma once
 
 #include <filesystem>
@@ -19,8 +19,8 @@ namespace cudasim::gpu_backend {
 /// comes before what the system has.
 [[nodiscard]] std::optional<std::filesystem::path> find_libdevice();
 
-/// The folders that the host program's packages lie in (Python's sys.path), which find_libdevice() searches. Any
-/// thread may call it, at any time; the last call counts.
+/// The folders that the host program's packages lie in (Python's sys.path), which find_libdevice() searches.
+/// Any thread may call it, at any time; the last call counts.
 void set_package_folders(std::vector<std::filesystem::path> folders);
 
 }  // namespace cudasim::gpu_backend

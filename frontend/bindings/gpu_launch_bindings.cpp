@@ -90,9 +90,9 @@ py::object content(const GpuOutcome& outcome, std::size_t index) {
     return outcome.after[index] ? py::object(to_bytes(outcome.after[index]->text())) : py::object(py::none());
 }
 
-/// The code for a GPU of a record; None where it has none.
-py::object gpu_code(const LaunchRecord& record) {
-    if (!record.gpu) return py::none();
+/// The code for a GPU of a record.
+py::dict gpu_code(const LaunchRecord& record) {
+    if (!record.gpu) throw py::value_error("the record has no code for a GPU");
     py::dict result;
     result["ptx"] = record.gpu->ptx;
     result["entry"] = record.gpu->entry;
@@ -124,7 +124,7 @@ void bind_gpu_launches(py::module_& module) {
         },
         py::arg("record"), py::arg("architecture"), py::arg("report_faults") = true,
         "Adds the kernel as PTX to a record, for GPUs from this architecture on.");
-    module.def("gpu_code", &gpu_code, py::arg("record"), "What add_gpu_code() has added, or None.");
+    module.def("gpu_code", &gpu_code, py::arg("record"), "What add_gpu_code() has added.");
     module.def(
         "find_gpu_runner", [] { return runner::find_runner().string(); },
         "The program cudasim-gpu-run; empty where there is none.");

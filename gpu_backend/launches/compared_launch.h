@@ -15,8 +15,8 @@ struct ComparedArray {
     comparison::Tolerance tolerance;
 };
 
-/// Arrays are compared by their types, all other memory that the GPU got byte by byte, printed lines as multisets.
-/// Arrays that lie in no memory of the record are left out.
+/// Arrays are compared by their types, all other memory that the GPU got byte by byte, printed lines as
+/// multisets. Arrays that lie in no memory of the record are left out.
 /// @param record with memory after the launch
 /// @param outcome of a launch that ran to its end
 /// @throws driver::RecordError where the record does not have the memory after the launch;

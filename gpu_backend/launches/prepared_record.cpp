@@ -21,8 +21,8 @@ struct Key {
     bool operator==(const Key&) const = default;
 };
 
-/// The code of the kernels that were prepared last: programs launch few kernels many times, and PTX takes tens of
-/// milliseconds.
+/// The code of the kernels that were prepared last: programs launch few kernels many times, and PTX takes
+/// tens of milliseconds.
 class KnownCode {
   public:
     std::optional<records::GpuCode> find(const Key& key) {

@@ -1,4 +1,5 @@
-// Makes a record one for a GPU, too: adds the kernel as PTX, with the arithmetic that the simulator computed with.
+// Makes a record one for a GPU, too: adds the kernel as PTX, with the arithmetic that the simulator computed
+// with.
 #pragma once
 
 #include <string>
@@ -13,7 +14,8 @@ struct PreparationOptions {
     bool report_faults = true;
 };
 
-/// Sets record.gpu. Multiplications and additions are fused as in the recorded launch. What has been made for the same image, kernel, place and options before is used again.
+/// Sets record.gpu. Multiplications and additions are fused as in the recorded launch. What has been made for
+/// the same image, kernel, place and options before is used again.
 /// @throws driver::RecordError for kernels in Python mode; image::ImageError
 void add_gpu_code(driver::LaunchRecord& record, const PreparationOptions& options);
 

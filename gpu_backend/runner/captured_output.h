@@ -1,5 +1,5 @@
-// What a kernel prints: the driver writes it to the process's standard output when the host waits for the kernel
-// (CUDA C++ Programming Guide, "Formatted Output").
+// What a kernel prints: the driver writes it to the process's standard output when the host waits for the
+// kernel (CUDA C++ Programming Guide, "Formatted Output").
 #pragma once
 
 #include <string>

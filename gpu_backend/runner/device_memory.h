@@ -1,7 +1,7 @@
 // A GPU's memory at the addresses that a launch was recorded with.
 //
-// Memory can be had in whole pages of the driver (2 MiB: docs/gpu_results.md, "Addresses"), so allocations of a
-// launch lie in the pages around them. What is between them is filled with a pattern, and compared
+// Memory can be had in whole pages of the driver (2 MiB: docs/gpu_results.md, "Addresses"), so allocations of
+// a launch lie in the pages around them. What is between them is filled with a pattern, and compared
 // afterwards: a write outside of every allocation shows.
 #pragma once
 

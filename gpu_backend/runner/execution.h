@@ -21,8 +21,8 @@ struct Limits {
     std::uint64_t printf_bytes = 16 << 20;  ///< of the buffer between the kernel's printf and the host
 };
 
-/// A GPU with a context that this process has made. After `is_lost()` CUDA wants the process ended (CUDA Driver
-/// API, "Data types used by CUDA driver": errors that leave the process in an inconsistent state).
+/// A GPU with a context that this process has made. After `is_lost()` CUDA wants the process ended (CUDA
+/// Driver API, "Data types used by CUDA driver": errors that leave the process in an inconsistent state).
 class Gpu {
   public:
     /// Of the first GPU that the driver shows. @throws libcuda::Unavailable

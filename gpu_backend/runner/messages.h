@@ -1,12 +1,14 @@
-// What a process and the runner that it has started say to each other, over a socket. Contents of memory are in a
-// file in memory that both map; a launch's ranges lie in it one behind the other, each at a multiple of 4096.
+// What a process and the runner that it has started say to each other, over a socket. Contents of memory are
+// in a file in memory that both map; a launch's ranges lie in it one behind the other, each at a multiple of
+// 4096.
 //
 //   message  kind u8  bytes u64  then so many bytes. Numbers are little-endian.
 //
-//   'H' hello   runner, once: exit code u8 (libcuda/outcomes.h), text of the outcome or the GPU's name, its compute
-//               capability u8 u8
+//   'H' hello   runner, once: exit code u8 (libcuda/outcomes.h), text of the outcome or the GPU's name, its
+//               compute capability u8 u8
 //   'L' launch  to the runner: seconds as double u64, text of GpuLaunch, text of GpuCode
-//   'R' result  runner: GpuResult; the contents are those after the launch. Behind it u8: 1 where the runner ends
+//   'R' result  runner: GpuResult; the contents are those after the launch. Behind it u8: 1 where the runner
+//       ends
 #pragma once
 
 #include <cstddef>

@@ -56,7 +56,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
     return pointers;
 }
 
-/// In a process group of its own, so that Ctrl-C reaches this process alone. 0 and errno where it does not start.
+/// In a process group of its own, so that Ctrl-C reaches this process alone. 0 and errno where it does not
+/// start.
 int spawn(const std::filesystem::path& program, const std::string& libcuda, int socket, int memory) {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
@@ -82,7 +83,8 @@ int spawn(const std::filesystem::path& program, const std::string& libcuda, int 
     return error == 0 ? process : 0;
 }
 
-/// A copy of the descriptor above those that the program gets, so that none is closed by being put in its place.
+/// A copy of the descriptor above those that the program gets, so that none is closed by being put in its
+/// place.
 int moved_up(int descriptor) {
     const int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, memory_there + 1);
     close(descriptor);

@@ -1,6 +1,6 @@
-// START HERE: a GPU of this machine, used from a process of its own, cudasim-gpu-run. CUDA wants a process ended after a
-// kernel's fault, and a kernel that never ends can only be ended with its process: neither may be that of the user, nor that
-// of PyTorch in it.
+// START HERE: a GPU of this machine, used from a process of its own, cudasim-gpu-run. CUDA wants a process
+// ended after a kernel's fault, and a kernel that never ends can only be ended with its process: neither may
+// be that of the user, nor that of PyTorch in it.
 //
 //   RunnerProcess gpu({.program = path});
 //   GpuResult result = gpu.run(launch, code, before, after, {.seconds = 60});
@@ -44,8 +44,8 @@ struct RunningGpu {
     int capability_major = 0, capability_minor = 0;
 };
 
-/// Starts the program when the first launch comes, and again after one that CUDA does not survive. Several threads may use it,
-/// one at a time.
+/// Starts the program when the first launch comes, and again after one that CUDA does not survive. Several
+/// threads may use it, one at a time.
 class RunnerProcess {
   public:
     explicit RunnerProcess(RunnerSettings settings);

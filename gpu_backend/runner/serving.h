@@ -1,5 +1,5 @@
-// The runner's side of messages.h: launches are run one by one until the other side ends, or CUDA wants the process
-// ended.
+// The runner's side of messages.h: launches are run one by one until the other side ends, or CUDA wants the
+// process ended.
 #pragma once
 
 #include "gpu_backend/libcuda/library.h"

@@ -92,8 +92,8 @@ struct LaunchRecord {
 /// One line for people: "#3 saxpy<<<(4, 1, 1), (256, 1, 1)>>>".
 [[nodiscard]] std::string headline(const LaunchRecord& record);
 
-/// What a GPU gets of a record that has GPU code. Memory that the kernel cannot reach, and contents, stay behind:
-/// GpuMemory::before is empty.
+/// What a GPU gets of a record that has GPU code. Memory that the kernel cannot reach, and contents, stay
+/// behind: GpuMemory::before is empty.
 /// @param indices gets the index in record.memory of each range
 [[nodiscard]] records::GpuLaunch gpu_launch_of(const LaunchRecord& record, std::vector<std::size_t>& indices);
 

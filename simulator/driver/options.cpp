@@ -199,7 +199,8 @@ constexpr Option table[] = {
         .default_from = "nothing of CUDA is loaded unasked",
         .accepts = "off, compare",
         .help = "compare: every launch also runs on a real GPU, in a process of its own, and results that "
-                "differ raise cudasim.GpuDifference (docs/gpu.md). The program goes on with the simulator's. Unless they are "
+                "differ raise cudasim.GpuDifference (docs/gpu.md). The program goes on with the simulator's. "
+                "Unless they are "
                 "set, fma is then 1 and libdevice is auto.",
         .kind = OptionKind::choice,
     },

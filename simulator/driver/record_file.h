@@ -1,8 +1,9 @@
-// The file that records of launches are kept in: blocks (simulator/records/blocks.h), of which these are its own.
+// The file that records of launches are kept in: blocks (simulator/records/blocks.h), of which these are its
+// own.
 //
 //   'L' launch   JSON (record_text.h); contents are lists of chunks that come before it
-//   'G' the launch before it for a GPU (simulator/records/gpu_launch.h), with the same contents; a launch that
-//       is not for a GPU has none
+//   'G' the launch before it for a GPU (simulator/records/gpu_launch.h), with the same contents; a launch
+//       that is not for a GPU has none
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,20 @@ _USAGE = """usage: python -m cudasim script.py [arguments]
 Runs a script or module with numba.cuda simulated by cudasim, or a command of the program `cudasim`. For options see
 `python -m cudasim run --help`.
 """
-_COMMANDS = ("run", "check", "compare", "diff", "debug", "dap", "info", "ir", "record", "replay", "show", "cache")
+_COMMANDS = (
+    "run",
+    "check",
+    "compare",
+    "diff",
+    "debug",
+    "dap",
+    "info",
+    "ir",
+    "record",
+    "replay",
+    "show",
+    "cache",
+)
 
 
 def main() -> Any:

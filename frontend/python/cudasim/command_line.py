@@ -83,7 +83,12 @@ def _split_at_script(arguments, switches=()):
     """
     toggles = {option.argument for option in TABLE if option.is_switch}
     valued = {option.argument for option in TABLE if not option.is_switch}
-    valued |= {*check_command.VALUED, *compare_commands.VALUED, *recording_commands.RECORD_VALUED, *debugger_arguments.VALUED}
+    valued |= {
+        *check_command.VALUED,
+        *compare_commands.VALUED,
+        *recording_commands.RECORD_VALUED,
+        *debugger_arguments.VALUED,
+    }
     result, rest = [], list(arguments)
     while rest and rest[0].startswith("-") and rest[0] not in ("-", "--") and not rest[0].startswith("-m"):
         name = rest.pop(0)

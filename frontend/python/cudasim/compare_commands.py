@@ -126,7 +126,10 @@ def _diff(parsed: argparse.Namespace) -> int:
     try:
         selection = Selection(None, parsed.launch)
         report = diff_files(
-            parsed.record, parsed.results, tolerances_of(parsed.rtol, parsed.atol, parsed.ulp, parsed.exact), selection
+            parsed.record,
+            parsed.results,
+            tolerances_of(parsed.rtol, parsed.atol, parsed.ulp, parsed.exact),
+            selection,
         )
     except ValueError as error:  # RecordError, too
         return _fail("diff", error)

@@ -293,7 +293,10 @@ def defaults(where: str, **values: Any) -> Iterator[None]:
     before = dict(_other_defaults)
     with _lock:
         _other_defaults.update(
-            {name: (_parsed(_option(name), value, where), f"default of {where}") for name, value in values.items()}
+            {
+                name: (_parsed(_option(name), value, where), f"default of {where}")
+                for name, value in values.items()
+            }
         )
         _changed()
     try:

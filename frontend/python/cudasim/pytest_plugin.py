@@ -121,7 +121,11 @@ def _switch_on(arguments):
     elif not switch.is_on() and (
         names := ", ".join(
             [_PREFIX + option.argument[1:] for option in given]
-            + [f"{_PREFIX}-{name}" for name in ("record", "record-gpu") if getattr(arguments, _destination(name), None)]
+            + [
+                f"{_PREFIX}-{name}"
+                for name in ("record", "record-gpu")
+                if getattr(arguments, _destination(name), None)
+            ]
         )
     ):
         raise pytest.UsageError(

@@ -1,5 +1,5 @@
-// cudasim-gpu-run: runs recorded launches on the GPU of this machine. It needs NVIDIA's driver and nothing else: neither
-// Python nor LLVM nor a CUDA toolkit.
+// cudasim-gpu-run: runs recorded launches on the GPU of this machine. It needs NVIDIA's driver and nothing
+// else: neither Python nor LLVM nor a CUDA toolkit.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>

@@ -76,9 +76,9 @@ def differing_launch(**members):
         faults=[{"kind": "out-of-bounds", "message": "index 9 of 8", "thread": [1, 0, 0], "block": [2, 0, 0],
                  "where": WHERE}],
         explanations=[
-            {"cause": "race", "removes": 0, "moves": 2, "of": 2, "text": "Two threads write out[7].", "locations": []},
             {"cause": "fma", "removes": 2, "moves": 0, "of": 2, "text": "The GPU fuses a * x + y.",
              "locations": [{"file": "saxpy.py", "line": 5}]},
+            {"cause": "race", "removes": 0, "moves": 2, "of": 2, "text": "Two threads write out[7].", "locations": []},
         ],
         **members,
     )  # fmt: skip

@@ -29,7 +29,8 @@ def report_of(done):
 
 def test_a_launch_that_leaves_the_same_is_the_same(run, gpu):
     done = run.script(
-        SAXPY + "found = cudasim.compare(saxpy[4, 256], 2, x, y)\nprint(found.verdicts, y[7])\nprint(json.dumps(found.report))",
+        SAXPY
+        + "found = cudasim.compare(saxpy[4, 256], 2, x, y)\nprint(found.verdicts, y[7])\nprint(json.dumps(found.report))",
         **gpu(),
     )
     report = report_of(done)
@@ -41,7 +42,9 @@ def test_a_launch_that_leaves_the_same_is_the_same(run, gpu):
 
 
 def test_a_flipped_bit_is_found_in_its_element_with_its_writer(run, gpu):
-    program = SAXPY + """
+    program = (
+        SAXPY
+        + """
 try:
     cudasim.compare(saxpy[4, 256], 2, x, y)
 except cudasim.GpuDifference as difference:
@@ -49,6 +52,7 @@ except cudasim.GpuDifference as difference:
     print(str(difference), file=sys.stderr)
     print(json.dumps(difference.report))
 """
+    )
     done = run.script(program, **gpu("flip=p4+1028.6"))
     report = report_of(done)
     assert done.stdout.splitlines()[0] == "15.0"  # the simulator's results are there
@@ -68,7 +72,7 @@ except cudasim.GpuDifference as difference:
 def test_a_difference_nobody_catches_ends_the_program_at_the_launch(run, gpu):
     done = run.script(SAXPY + "cudasim.compare(saxpy[4, 256], 2, x, y)", **gpu("flip=p4+1028.6"))
     assert done.returncode == 1
-    assert "GpuDifference" in done.stderr and 'line 15, in <module>' in done.stderr
+    assert "GpuDifference" in done.stderr and "line 15, in <module>" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -77,10 +81,13 @@ def test_a_difference_nobody_catches_ends_the_program_at_the_launch(run, gpu):
      ("exact=True, tolerances={'y': {'ulp': 1}}", "close")],
 )  # fmt: skip
 def test_tolerances(run, gpu, tolerance, verdict):
-    program = SAXPY + f"""
-found = cudasim.compare(saxpy[4, 256], 2, x, y, raises=False{', ' + tolerance if tolerance else ''})
+    program = (
+        SAXPY
+        + f"""
+found = cudasim.compare(saxpy[4, 256], 2, x, y, raises=False{", " + tolerance if tolerance else ""})
 print(json.dumps(found.report))
 """
+    )
     launch = report_of(run.script(program, **gpu("flip=p4+1028.0")))["launches"][0]
     assert launch["verdict"] == verdict
 
@@ -96,7 +103,9 @@ def test_wrong_tolerances_are_refused(run, gpu, tolerance, message):
 
 
 def test_all_launches_of_a_block_are_compared(run, gpu):
-    program = SAXPY + """
+    program = (
+        SAXPY
+        + """
 with cudasim.compare_with_gpu() as found:
     for _ in range(3):
         saxpy[4, 256](2, x, y)
@@ -104,6 +113,7 @@ print(json.dumps(found.report))
 saxpy[4, 256](2, x, y)
 assert len(found.verdicts) == 3
 """
+    )
     report = report_of(run.script(program + "print(json.dumps(found.report))", **gpu()))
     assert [launch["verdict"] for launch in report["launches"]] == ["same"] * 3
     assert [launch["number"] for launch in report["launches"]] == [1, 2, 3]
@@ -148,7 +158,9 @@ def test_global_variables_and_pointers_in_memory_hold(run, gpu):
      ("crash=cuLaunchKernelEx", "failed", "signal 11"), ("hang_kernel=1", "failed", "not over after")],
 )  # fmt: skip
 def test_a_gpu_that_fails_is_told_and_the_program_lives(run, gpu, planted, status, word):
-    program = SAXPY + """
+    program = (
+        SAXPY
+        + """
 for attempt in range(2):
     try:
         found = cudasim.compare(saxpy[4, 256], 2, x, y, raises=False)
@@ -156,6 +168,7 @@ for attempt in range(2):
     except cudasim.errors.NotComparedError as error:
         print(json.dumps(error.launch))
 """
+    )
     done = run.script(program, **gpu(planted, CUDASIM_GPU_TIME_LIMIT="0.3"))
     assert done.returncode == 0, done.stderr
     for line in done.stdout.splitlines():
@@ -169,19 +182,26 @@ for attempt in range(2):
      ({"CUDASIM_TEST_LIBCUDA": "version=10020"}, 13, "10.2"), ({"CUDASIM_TEST_LIBCUDA": "crash=cuInit"}, 11, "signal")],
 )  # fmt: skip
 def test_without_a_gpu_the_error_says_why(run, gpu, variables, status, words):
-    program = SAXPY + """
+    program = (
+        SAXPY
+        + """
 try:
     cudasim.compare(saxpy[4, 256], 2, x, y)
 except cudasim.errors.NoGpuError as error:
     print(error.exit_status, error)
 """
+    )
     done = run.script(program, **{**gpu(), **variables})
-    assert done.stdout.startswith(f"{status} ") or status == 11 and done.stdout.startswith("10 "), done.stdout + done.stderr
+    assert done.stdout.startswith(f"{status} ") or status == 11 and done.stdout.startswith("10 "), (
+        done.stdout + done.stderr
+    )
     assert words in done.stdout
 
 
 def test_an_error_on_the_simulator_is_raised_and_not_sent(run, gpu):
-    program = SAXPY + """
+    program = (
+        SAXPY
+        + """
 @cuda.jit
 def beyond(x):
     x[cuda.grid(1)] = 1
@@ -193,5 +213,6 @@ with cudasim.compare_with_gpu() as found:
         print(error)
 print(json.dumps(found.report))
 """
+    )
     launch = report_of(run.script(program, **gpu()))["launches"][0]
     assert launch["status"] == "not-compared" and "the simulator found an error" in launch["message"]

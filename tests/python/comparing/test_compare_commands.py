@@ -5,7 +5,6 @@ import pathlib
 import subprocess
 
 import pytest
-
 from cudasim import _native
 
 SCRIPT = """
@@ -42,7 +41,9 @@ def gpu_run(folder, environment, *arguments):
     if not program:
         pytest.skip("cudasim-gpu-run is not built")
     kept = {name: value for name, value in environment.items() if name.startswith("CUDASIM")}
-    return subprocess.run([program, *arguments], cwd=folder, env=kept, capture_output=True, text=True, timeout=60)
+    return subprocess.run(
+        [program, *arguments], cwd=folder, env=kept, capture_output=True, text=True, timeout=60
+    )
 
 
 def test_a_script_is_compared_launch_by_launch(run, gpu):
@@ -68,7 +69,9 @@ def test_launches_are_chosen_as_records_are(run, gpu):
     script = run.write(SCRIPT)
     done = run("-m", "cudasim", "compare", "--kernel", "square", "--json", "r.json", script, **gpu())
     assert done.returncode == 0, done.stderr
-    assert [launch["kernel"] for launch in json.loads((run.folder / "r.json").read_text())["launches"]] == ["square"]
+    assert [launch["kernel"] for launch in json.loads((run.folder / "r.json").read_text())["launches"]] == [
+        "square"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -151,7 +154,9 @@ def test_the_option_compares_every_launch_of_a_program(run, gpu):
 
 
 def test_a_comparison_inside_of_another_one_has_its_launches(run, gpu):
-    program = SCRIPT + """
+    program = (
+        SCRIPT
+        + """
 import cudasim
 with cudasim.compare_with_gpu() as outer:
     square[4, 256](y)
@@ -160,11 +165,16 @@ with cudasim.compare_with_gpu() as outer:
     square[4, 256](y)
 assert len(outer.verdicts) == 2
 """
+    )
     done = run.script(program, **gpu(CUDASIM_GPU="compare"))
     assert done.returncode == 0, done.stderr
 
 
-TESTS = SCRIPT.replace("for _ in", "def test_saxpy():\n  for _ in").replace("square[4", "def test_square():\n  square[4").partition("print(")[0]
+TESTS = (
+    SCRIPT.replace("for _ in", "def test_saxpy():\n  for _ in")
+    .replace("square[4", "def test_square():\n  square[4")
+    .partition("print(")[0]
+)
 
 
 def test_pytest_compares(run, gpu):
@@ -184,17 +194,29 @@ def test_pytest_records_each_test_for_a_gpu(run, gpu):
     assert files == ["test_it.py-test_saxpy.cudasim", "test_it.py-test_square.cudasim"]
     there = gpu_run(run.folder, gpu(), f"runs/{files[0]}", "-o", "gpu.cudasim")
     assert there.returncode == 0 and there.stdout.count("ran, ") == 2
-    done = run("-m", "pytest", "--cudasim", "--cudasim-record-gpu", "runs", "--cudasim-gpu=compare", "test_it.py", **gpu())
+    done = run(
+        "-m",
+        "pytest",
+        "--cudasim",
+        "--cudasim-record-gpu",
+        "runs",
+        "--cudasim-gpu=compare",
+        "test_it.py",
+        **gpu(),
+    )
     assert done.returncode != 0 and "another option records launches, too" in done.stdout + done.stderr
 
 
 def test_nothing_of_cuda_is_loaded_unasked(run, gpu):
-    program = SCRIPT + """
+    program = (
+        SCRIPT
+        + """
 assert not any(name.startswith("cudasim.comparing") for name in sys.modules)
 assert "libcuda.so" not in open("/proc/self/maps").read()
 import cudasim
 cudasim.compare(square[4, 256], y)
 assert "libcuda.so" not in open("/proc/self/maps").read()  # it is in the other process
 """
+    )
     done = run.script(program, **gpu())
     assert done.returncode == 0, done.stderr

@@ -15,7 +15,8 @@ from debug_session import SECONDS, DebugClient, debugging
 from processes import clean_environment
 
 pytestmark = pytest.mark.skipif(
-    native_programs.path("cudasim-debug-server") is None, reason="cudasim-debug-server was built where CLI11 was missing"
+    native_programs.path("cudasim-debug-server") is None,
+    reason="cudasim-debug-server was built where CLI11 was missing",
 )
 
 SCRIPT = """\
@@ -283,7 +284,12 @@ def test_a_client_that_vanishes_ends_the_server(core, tmp_path):
 
 def test_the_program_of_the_package_becomes_it(core, tmp_path):
     done = subprocess.run(
-        [sys.executable, "-c", "from cudasim.native_programs import debug_server; debug_server()", "--version"],
+        [
+            sys.executable,
+            "-c",
+            "from cudasim.native_programs import debug_server; debug_server()",
+            "--version",
+        ],
         capture_output=True,
         text=True,
     )

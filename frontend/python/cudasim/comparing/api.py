@@ -8,8 +8,8 @@ from typing import Any
 
 from cudasim import errors
 from cudasim.comparing.arrays import tolerances_of
-from cudasim.comparing.session import GpuComparison
 from cudasim.comparing.report_text import render
+from cudasim.comparing.session import GpuComparison
 from cudasim.streams import stream_work
 
 
@@ -62,7 +62,10 @@ def compare(
     :raises ValueError: for tolerances that make no sense
     """
     comparison = GpuComparison(
-        tolerances_of(rtol, atol, ulp, exact, tolerances), raises=raises, also_faulting=also_faulting, warns=False
+        tolerances_of(rtol, atol, ulp, exact, tolerances),
+        raises=raises,
+        also_faulting=also_faulting,
+        warns=False,
     )
     with comparison.in_force():
         configured(*args)

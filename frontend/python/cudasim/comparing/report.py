@@ -15,7 +15,7 @@ import cudasim
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-#: The version of the report's form, which grows when programs that read the old one would fail with the new one.
+#: The version of the report's form. It grows when programs that read the old one would fail with the new one.
 VERSION = 1
 
 #: From best to worst.

@@ -13,6 +13,7 @@ _lock = threading.Lock()
 _runner: Any = None
 _made_for: tuple[int, str, str] | None = None  # process, program, library
 
+
 def runner() -> Any:
     """The `_native.GpuRunner` of this process. It starts its own process when it is first used."""
     global _runner, _made_for

@@ -109,6 +109,11 @@ def _dtype(name: str) -> np.dtype | None:
 
 def _value(content: bytes, dtype: np.dtype | None) -> str:
     """Bytes as a value of the element's type; hexadecimal where they are not one."""
-    if dtype is not None and dtype.names is None and dtype.itemsize == len(content) and dtype.kind in "biufcmM":
+    if (
+        dtype is not None
+        and dtype.names is None
+        and dtype.itemsize == len(content)
+        and dtype.kind in "biufcmM"
+    ):
         return str(np.frombuffer(content, dtype)[0])
     return "0x" + content[::-1].hex()
