@@ -19,8 +19,8 @@ _APPROXIMATE = re.compile(r"\b(\w+)\.approx\b")
 
 HEAD = """\
 // Functions of libdevice whose PTX has instructions that the processor approximates (PTX ISA, "Floating Point
-// Instructions": `.approx`): no simulator knows their last bits. Made by scripts/list_approximations.py; do not edit
-// it by hand.
+// Instructions": `.approx`): no simulator knows their last bits. Made by scripts/list_approximations.py; do
+// not edit it by hand.
 //
 // APPROXIMATING(function, instructions)    without `__nv_`; the instructions separated by blanks
 //

@@ -151,8 +151,8 @@ def test_all_functions_can_be_called_and_equal_their_ptx_bit_for_bit(libdevice_p
     assert wrong == []
 
 
-#: Units in the last place between libdevice and the simulator's own functions where they are more than 4. Both are within
-#: what CUDA allows; erfinv and erfcinv, for instance, 8.
+#: Units in the last place between libdevice and the simulator's own functions where they are more than 4.
+#: Both are within what CUDA allows; erfinv and erfcinv, for instance, 8.
 DISTANCES = {"erfinv": 8, "erfcinv": 8, "erfcinvf": 8, "normcdfinv": 8, "powi": 8}
 #: The processor's approximations are meant to be far off: an absolute error and a relative one.
 APPROXIMATE = {"fast_cosf": (1e-2, 0), "fast_sinf": (1e-2, 0), "fast_tanf": (0, 1e-1), "fast_sincosf": (1e-2, 0),
