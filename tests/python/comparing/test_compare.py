@@ -216,3 +216,27 @@ print(json.dumps(found.report))
     )
     launch = report_of(run.script(program, **gpu()))["launches"][0]
     assert launch["status"] == "not-compared" and "the simulator found an error" in launch["message"]
+
+
+def test_faults_that_both_sides_have_are_the_same(run, gpu):
+    program = SAXPY + """
+@cuda.jit
+def indirect(where, x):
+    i = cuda.grid(1)
+    x[where[i]] = i
+
+where = np.arange(64)
+where[[40, 7]] = 64, -65
+with cudasim.compare_with_gpu(also_faulting=True) as found:
+    try:
+        indirect[2, 32](where, np.zeros(64))
+    except IndexError as error:
+        print(error)
+print(json.dumps(found.report))
+"""
+    done = run.script(program, **gpu())
+    launch = report_of(done)["launches"][0]
+    assert launch["verdict"] == "same", launch
+    (first,) = launch["faults"]  # of each place the lowest thread, as in the simulator's reports
+    assert done.stdout.startswith("tid=[7, 0, 0] ctaid=[0, 0, 0]: index -65 is out of bounds")
+    assert (first["thread"], first["line"]) == ([7, 0, 0], 20) and "index -65 is out of bounds" in first["message"]

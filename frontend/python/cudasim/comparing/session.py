@@ -70,7 +70,10 @@ def compare_outcome(
     launch.update(json.loads(_native.compare_with_outcome(record, outcome, wanted)))
     faults = json.loads(_native.gpu_faults(record, outcome))["findings"]
     if faults:
-        launch["faults"], launch["verdict"] = [_fault(finding) for finding in faults], "different"
+        launch["faults"] = [_fault(finding) for finding in faults]
+        simulated = [_fault(finding) for finding in json.loads(record.findings)["findings"]]
+        if any(fault not in simulated for fault in launch["faults"]):
+            launch["verdict"] = "different"
     if outcome.stray_bytes:
         launch["stray"] = {
             "bytes": outcome.stray_bytes,
