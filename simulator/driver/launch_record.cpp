@@ -90,8 +90,8 @@ records::GpuLaunch gpu_launch_of(const LaunchRecord& record, std::vector<std::si
         if (!range.before || range.kind == MemoryKind::freed) continue;
         if (range.kind == MemoryKind::adopted)
             launch.refusal =
-                "it accesses host memory that the program has lent to kernels (mapped or "
-                "registered arrays), which a record cannot give to a GPU";
+                "it can reach host memory that the program has registered (cuMemHostRegister), "
+                "which a record cannot give to a GPU";
         indices.push_back(i);
     }
     std::ranges::sort(indices, {}, [&](std::size_t i) { return record.memory[i].address; });

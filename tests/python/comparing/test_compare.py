@@ -239,4 +239,4 @@ print(json.dumps(found.report))
     assert launch["verdict"] == "same", launch
     (first,) = launch["faults"]  # of each place the lowest thread, as in the simulator's reports
     assert done.stdout.startswith("tid=[7, 0, 0] ctaid=[0, 0, 0]: index -65 is out of bounds")
-    assert (first["thread"], first["line"]) == ([7, 0, 0], 20) and "index -65 is out of bounds" in first["message"]
+    assert (first["thread"], first["line"]) == ([7, 0, 0], 19) and "index -65 is out of bounds" in first["message"]

@@ -21,8 +21,7 @@ from cudasim.comparing.runner import architecture_of, runner
 from cudasim.comparing.tracing import add_accesses
 from cudasim.recording.recorder import Recorder, for_gpu
 from cudasim.recording.replay import findings_of
-from cudasim.reports.host_frames import host_frames
-from cudasim.reports.user_warnings import users_frame
+from cudasim.reports.user_warnings import programs_frame, users_frame
 
 if TYPE_CHECKING:
     from cudasim.recording.recorder import Selection
@@ -216,8 +215,9 @@ class GpuComparison:
     def take(self, record: Any) -> None:
         """Compares a launch. :raises errors.GpuDifference: where it is different"""
         launch = compare_record(record, self._tolerances, self._also_faulting)
-        if "where" not in launch and (frames := host_frames()):
-            launch["where"] = _place_of(frames)
+        if "where" not in launch:  # kernels of Python mode
+            code, line = programs_frame().f_code, programs_frame().f_lineno
+            launch["where"] = _place_of([(code.co_name, code.co_filename, line)])
         with self._lock:
             self.launches.append(launch)
         if launch.get("verdict") == "different":
