@@ -2,6 +2,7 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "frontend/bindings/launches.h"
 #include "gpu_backend/comparison/report_json.h"
 #include "gpu_backend/launches/compared_launch.h"
+#include "gpu_backend/launches/explanation.h"
 #include "gpu_backend/launches/gpu_outcome.h"
 #include "gpu_backend/launches/prepared_record.h"
 #include "gpu_backend/recorded_code.h"
@@ -50,9 +52,7 @@ using ArrayTuple =
     std::tuple<std::string, std::uint64_t, std::string, std::vector<std::uint64_t>, std::vector<std::int64_t>,
                bool, std::optional<double>, std::optional<double>, std::optional<double>>;
 
-py::bytes compare(const LaunchRecord& record, const GpuOutcome& outcome,
-                  const std::vector<ArrayTuple>& given) {
-    const ReleasedGil release;
+std::vector<ComparedArray> arrays_of(const std::vector<ArrayTuple>& given) {
     std::vector<ComparedArray> arrays;
     for (const auto& [name, address, type, shape, strides, exact, rtol, atol, ulp] : given) {
         ComparedArray array;
@@ -64,8 +64,34 @@ py::bytes compare(const LaunchRecord& record, const GpuOutcome& outcome,
         array.tolerance = {.exact = exact, .rtol = rtol, .atol = atol, .ulp = ulp};
         arrays.push_back(std::move(array));
     }
-    const std::string json = comparison::to_json(gpu_launches::compare_launch(record, outcome, arrays));
+    return arrays;
+}
+
+py::bytes compare(const LaunchRecord& record, const GpuOutcome& outcome,
+                  const std::vector<ArrayTuple>& given) {
+    const ReleasedGil release;
+    const std::string json =
+        comparison::to_json(gpu_launches::compare_launch(record, outcome, arrays_of(given)));
     const py::gil_scoped_acquire acquire;
+    return to_bytes(json);
+}
+
+/// What Python's signal handlers raise ends the experiments, and is raised when they are over.
+py::bytes explain(const LaunchRecord& record, const GpuOutcome& outcome, const std::vector<ArrayTuple>& given,
+                  RunnerProcess* gpu, double seconds, double gpu_seconds) {
+    std::exception_ptr raised;
+    gpu_launches::ExplainOptions options{.gpu = gpu, .seconds = seconds, .gpu_seconds = gpu_seconds};
+    options.stop = [&raised] {
+        const py::gil_scoped_acquire acquire;
+        if (!raised && PyErr_CheckSignals() != 0) raised = std::make_exception_ptr(py::error_already_set());
+        return raised != nullptr;
+    };
+    std::string json;
+    {
+        const ReleasedGil release;
+        json = gpu_launches::to_json(gpu_launches::explain(record, outcome, arrays_of(given), options));
+    }
+    if (raised) std::rethrow_exception(raised);
     return to_bytes(json);
 }
 
@@ -203,6 +229,11 @@ void bind_gpu_launches(py::module_& module) {
                "Compares the memory after a launch: JSON with the members verdict, arrays, outside, printed. "
                "Arrays are "
                "(name, address, type, shape, strides, exact, rtol, atol, ulp).");
+    module.def(
+        "explain_launch", &explain, py::arg("record"), py::arg("outcome"), py::arg("arrays"),
+        py::arg("gpu") = nullptr, py::arg("seconds") = 10.0, py::arg("gpu_seconds") = 60.0,
+        "JSON of the explanations of what differs (gpu_backend/launches/explanation.h), the likeliest first. "
+        "Without a GPU, it is not asked again. Arrays as for compare_launch().");
     module.def("gpu_faults", &faults, py::arg("record"), py::arg("outcome"),
                "JSON of the findings that threads reported on the GPU: the lowest thread first.");
     py::register_exception_translator(&translate);

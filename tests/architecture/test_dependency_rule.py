@@ -47,7 +47,9 @@ ALLOWED = {
     "gpu_backend": {"simulator/image", "simulator/findings", "simulator/records"},
     "gpu_backend/libcuda": {"simulator/findings"},
     "gpu_backend/launches": {
-        "gpu_backend", "gpu_backend/comparison", "gpu_backend/runner", "simulator/driver", "simulator/image", "simulator/records",
+        "gpu_backend", "gpu_backend/comparison", "gpu_backend/runner", "gpu_backend/simulated_libdevice", "frontend/ptx",
+        "simulator/checks", "simulator/driver", "simulator/execution", "simulator/findings", "simulator/image", "simulator/jit",
+        "simulator/records",
     },
     "gpu_backend/runner": {"gpu_backend/libcuda", "simulator/findings", "simulator/image", "simulator/records"},
     "gpu_backend/runner/program": {"gpu_backend/libcuda", "gpu_backend/runner", "simulator/records"},

@@ -47,15 +47,16 @@ def compare_record(
     gpu = runner()
     _, capability = gpu.start()
     _native.add_gpu_code(record, architecture_of(capability))
-    return compare_outcome(record, gpu.run(record, options.get("gpu_time_limit")), tolerances)
+    return compare_outcome(record, gpu.run(record, options.get("gpu_time_limit")), tolerances, gpu)
 
 
 def compare_outcome(
-    record: Any, outcome: Any, tolerances: Mapping[str, Tolerance] | None = None
+    record: Any, outcome: Any, tolerances: Mapping[str, Tolerance] | None = None, gpu: Any = None
 ) -> dict[str, Any]:
-    """Compares a recorded launch with what a GPU made of it.
+    """Compares a recorded launch with what a GPU made of it, and explains differences.
 
     :param outcome: a `_native.GpuOutcome`
+    :param gpu: the `_native.GpuRunner` that it is of, which can repeat the launch; None: the outcome is of a file
     :returns: the launch as report_schema.json describes it
     """
     wanted = compared(record, tolerances or {})
@@ -81,6 +82,10 @@ def compare_outcome(
         launch["verdict"] = "different"
     if launch["verdict"] == "different":
         add_accesses(record, launch)
+        limit = options.get("gpu_time_limit")
+        launch["explanations"] = json.loads(
+            _native.explain_launch(record, outcome, wanted, gpu, gpu_seconds=limit)
+        )
     return launch
 
 
