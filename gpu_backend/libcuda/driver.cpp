@@ -158,25 +158,6 @@ Unavailable Driver::no_device() const {
     return {Outcome::no_device, message, path()};
 }
 
-std::string Driver::text_of(Result result) const {
-    const char* name = nullptr;
-    const char* text = nullptr;
-    if (functions_.cuGetErrorName == nullptr || functions_.cuGetErrorName(result, &name) != Result::success)
-        name = nullptr;
-    if (functions_.cuGetErrorString == nullptr ||
-        functions_.cuGetErrorString(result, &text) != Result::success)
-        text = nullptr;
-    const int number = static_cast<int>(result);
-    std::string shown_name = name != nullptr ? name : "";
-    std::string shown_text = text != nullptr ? text : "";
-    if (const auto known = findings::cuda_result(number)) {
-        if (shown_name.empty()) shown_name = findings::info(*known).name;
-        if (shown_text.empty()) shown_text = findings::info(*known).text;
-    }
-    if (shown_name.empty()) return "code " + std::to_string(number);
-    return shown_name + " (" + std::to_string(number) + (shown_text.empty() ? ")" : "): " + shown_text);
-}
-
 void Driver::require(const char* function, Result result) const {
     if (result == Result::success) return;
     throw Unavailable(Outcome::broken_driver,

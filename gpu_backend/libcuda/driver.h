@@ -67,9 +67,8 @@ class Driver {
         return missing_symbols(functions_, Need::optional);
     }
 
-    /// "CUDA_ERROR_UNKNOWN (999): unknown error": in the driver's words, where it has cuGetErrorName and
-    /// cuGetErrorString and they know the number, else in those of cuda_results.def.
-    [[nodiscard]] std::string text_of(Result result) const;
+    /// "CUDA_ERROR_UNKNOWN (999): unknown error" (functions.h)
+    [[nodiscard]] std::string text_of(Result result) const { return libcuda::text_of(functions_, result); }
 
     /// Throws Unavailable (broken driver) unless `result` is success.
     void require(const char* function, Result result) const;

@@ -1,4 +1,4 @@
-// The table, made of functions.def.
+// The table, made of functions.def, and the words of failures.
 #include "gpu_backend/libcuda/functions.h"
 
 #include <array>
@@ -28,6 +28,24 @@ std::vector<std::string> missing_symbols(const Functions& functions, Need need) 
     for (const auto& row : table)
         if (row.need == need && !row.is_there(functions)) missing.emplace_back(row.symbol);
     return missing;
+}
+
+std::string text_of(const Functions& functions, Result result) {
+    const char* name = nullptr;
+    const char* text = nullptr;
+    if (functions.cuGetErrorName == nullptr || functions.cuGetErrorName(result, &name) != Result::success)
+        name = nullptr;
+    if (functions.cuGetErrorString == nullptr || functions.cuGetErrorString(result, &text) != Result::success)
+        text = nullptr;
+    const int number = static_cast<int>(result);
+    std::string shown_name = name != nullptr ? name : "";
+    std::string shown_text = text != nullptr ? text : "";
+    if (const auto known = findings::cuda_result(number)) {
+        if (shown_name.empty()) shown_name = findings::info(*known).name;
+        if (shown_text.empty()) shown_text = findings::info(*known).text;
+    }
+    if (shown_name.empty()) return "code " + std::to_string(number);
+    return shown_name + " (" + std::to_string(number) + (shown_text.empty() ? ")" : "): " + shown_text);
 }
 
 }  // namespace cudasim::libcuda

@@ -33,4 +33,8 @@ struct FunctionRow {
 /// The symbols that are null in `functions`, of those that are required or of the others.
 [[nodiscard]] std::vector<std::string> missing_symbols(const Functions& functions, Need need);
 
+/// "CUDA_ERROR_UNKNOWN (999): unknown error": in the driver's words, where it has cuGetErrorName and
+/// cuGetErrorString and they know the number, else in those of cuda_results.def.
+[[nodiscard]] std::string text_of(const Functions& functions, Result result);
+
 }  // namespace cudasim::libcuda

@@ -114,6 +114,12 @@ Library Library::load(const Search& search) {
                           "docker and podman. Where it lies elsewhere, let CUDASIM_LIBCUDA name the file.");
 }
 
+std::optional<Library> Library::loaded(const std::string& soname) {
+    void* handle = dlopen(soname.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+    if (handle == nullptr) return std::nullopt;
+    return Library(handle);
+}
+
 Library::Library(void* handle) : handle_(handle) {
     link_map* map = nullptr;
     if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr) path_ = map->l_name;

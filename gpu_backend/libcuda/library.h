@@ -32,6 +32,10 @@ class Library {
     /// no file is found, a broken one where those that are found do not load.
     [[nodiscard]] static Library load(const Search& search);
 
+    /// The one of this soname that the process has loaded already, by whatever path; nullopt where it has
+    /// none. Nothing is loaded.
+    [[nodiscard]] static std::optional<Library> loaded(const std::string& soname);
+
     /// Null where it exports no such function.
     [[nodiscard]] void* find(const char* symbol) const;
 

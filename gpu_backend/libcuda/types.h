@@ -37,6 +37,12 @@ enum class Attribute : int {
     virtual_memory_management_supported = 102,
 };
 
+/// CUpointer_attribute
+enum class PointerAttribute : int {
+    context = 1,         ///< CUcontext in which the memory was allocated or registered
+    device_ordinal = 9,  ///< int
+};
+
 /// CUlimit; sizes are bytes.
 enum class Limit : int { stack_size = 0, printf_fifo_size = 1, malloc_heap_size = 2 };
 

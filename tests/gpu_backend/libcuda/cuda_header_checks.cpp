@@ -24,6 +24,7 @@ SAME_SIZE(Function, CUfunction);
 SAME_SIZE(Stream, CUstream);
 SAME_SIZE(Event, CUevent);
 SAME_SIZE(Attribute, CUdevice_attribute);
+SAME_SIZE(PointerAttribute, CUpointer_attribute);
 SAME_SIZE(Limit, CUlimit);
 SAME_SIZE(FunctionAttribute, CUfunction_attribute);
 SAME_SIZE(JitOption, CUjit_option);
@@ -85,6 +86,8 @@ SAME_NUMBER(Attribute::max_shared_memory_per_block_optin,
             CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
 SAME_NUMBER(Attribute::virtual_memory_management_supported,
             CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED);
+SAME_NUMBER(PointerAttribute::context, CU_POINTER_ATTRIBUTE_CONTEXT);
+SAME_NUMBER(PointerAttribute::device_ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
 SAME_NUMBER(Limit::stack_size, CU_LIMIT_STACK_SIZE);
 SAME_NUMBER(Limit::printf_fifo_size, CU_LIMIT_PRINTF_FIFO_SIZE);
 SAME_NUMBER(Limit::malloc_heap_size, CU_LIMIT_MALLOC_HEAP_SIZE);

@@ -18,7 +18,7 @@ from cudasim.device.current import context_of
 from cudasim.device.host_visible import is_page_locked
 from cudasim.launch.performance_warnings import warn_of_host_copy
 from cudasim.memory.array_functions import auto_device
-from cudasim.memory.array_interface import as_cuda_array, check_reachable, is_cuda_array
+from cudasim.memory.array_interface import as_cuda_array, is_cuda_array
 from cudasim.memory.device_array import DeviceNDArray
 from cudasim.memory.device_record import DeviceRecord
 from cudasim.memory.host_visible_arrays import device_view
@@ -107,6 +107,7 @@ class HostCopies:
         ] = []  # (address, page-locked array): what such an array holds when the launch begins
         self._copies: list[Any] = []  # (host array, what keeps the memory, its address, what becomes of it)
         self._records: list[Any] = []  # (record, the host array that stands for it)
+        self._on_gpu: Any = None  # GpuArrays, where there are any
 
     def add(self, host: Any, label: Any, copies_in: bool = True, copies_out: bool = True) -> tuple[Any, ...]:
         """Copies the array in and returns the parameters that the kernel gets for it. Of an array that repeats
@@ -134,15 +135,29 @@ class HostCopies:
             self._records.append((record, host))
         return self.add(host, label, copies_in, copies_out)[0]
 
+    def add_on_gpu(self, array: Any, position: int, label: Any) -> None:
+        """Notes a device array that is in no simulated device's memory, but in a real GPU's. place() puts the address of a copy at this
+        position of the numbers."""
+        if self._on_gpu is None:
+            from cudasim.memory.gpu_arrays import GpuArrays  # most programs have none
+
+            self._on_gpu = GpuArrays(self.device)
+        self._on_gpu.add(array, position, label)
+
+    def place(self, numbers: list[Any]) -> None:
+        """Copies what add_on_gpu() has noted in, now that all of it is known: parts of it may overlap."""
+        if self._on_gpu is not None:
+            self._on_gpu.copy_in(numbers)
+
     def copy_in(self) -> None:
         """What add() has left for the launch."""
         for address, host in self._later:
             self.device.native.copy_to_new_memory(address, host)
 
     def waits(self, stream: Any) -> bool:
-        """Whether the host waits for the launch: for results in pageable memory, and for all copies that name no
-        stream."""
-        return any(not stream or not is_page_locked(host) for host, *_ in self._copies)
+        """Whether the host waits for the launch: for results in pageable memory or a real GPU's, and for all copies that
+        name no stream."""
+        return self._on_gpu is not None or any(not stream or not is_page_locked(host) for host, *_ in self._copies)
 
     def write_back(self) -> None:
         """Copies results to the host arrays."""
@@ -157,6 +172,8 @@ class HostCopies:
         for record, host in self._records:
             for name in record.dtype.names:
                 record[name] = host[name]
+        if self._on_gpu is not None:
+            self._on_gpu.write_back()
 
     @staticmethod
     def _check_unwritten(context, host, address, label):
@@ -254,11 +271,12 @@ class Flattener:
         values: list[Any] = []
         for index, value in enumerate(args):
             self._flatten_one(value, index, copies, values)
+        copies.place(values)
         return values
 
     def _flatten_one(self, value, index, copies, values):
         if isinstance(value, (DeviceNDArray, DeviceRecord)):
-            self._check_memory(value, index, copies.device)
+            self._check_memory(value, index, copies, len(values))
             values += value.parameters
         elif isinstance(value, np.ndarray):
             mapped = None if type(value) is np.ndarray else device_view(value)
@@ -291,9 +309,13 @@ class Flattener:
             else:
                 values.append(value)
 
-    def _check_memory(self, array, index, device):
-        """A kernel reaches its own device's memory only, unless peer access is enabled; a GPU would fault."""
-        if array.device is not device and not context_of(device).may_use_memory_of(array.device):
+    def _check_memory(self, array, index, copies, position):
+        """A kernel reaches its own device's memory only, unless peer access is enabled; a GPU would fault. Memory of a real GPU
+        is copied."""
+        device = copies.device
+        if array.foreign and not array.lies_in_device_memory():
+            copies.add_on_gpu(array, position, self._labels[index])
+        elif array.device is not device and not context_of(device).may_use_memory_of(array.device):
             raise argument_error(
                 "out-of-bounds-global",
                 f"the array passed for '{self._labels[index]}' is in the memory of device {array.device.id} "
@@ -303,7 +325,6 @@ class Flattener:
             )
         if array.kernel_type is not None:
             return
-        check_reachable(array, f"the array passed for '{self._labels[index]}'")
         if not is_aligned(array.parameters[0], array.strides, array.dtype):
             raise argument_error(
                 "misaligned-access",

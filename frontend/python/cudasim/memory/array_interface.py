@@ -104,14 +104,17 @@ def _synchronise(desc, sync):
     return stream
 
 
-def check_reachable(array: Any, what: Any) -> None:
-    """:raises KernelMemoryError: for a foreign array that is not in a simulated device's memory"""
+def check_reachable(array: Any, what: Any, why: str = "") -> None:
+    """
+    :param why: a sentence for the message, why it is not copied from a real GPU
+    :raises KernelMemoryError: for a foreign array that is not in a simulated device's memory
+    """
     if array.foreign and not array.lies_in_device_memory():
         address, size = array.parameters[0], extent_in_bytes(array.shape, array.strides, array.dtype.itemsize)
         raise argument_error(
             _kind_of(address, array.device),
             f"{what} is not in device memory that is allocated ({size} bytes at address {address:#x}): a GPU reports "
-            f"CUDA_ERROR_ILLEGAL_ADDRESS (700){origin(array)}",
+            f"CUDA_ERROR_ILLEGAL_ADDRESS (700){origin(array)}{why and '. ' + why}",
             700,
         )
 

@@ -270,6 +270,15 @@ bool AddressSpace::is_accessible(Gpu& gpu, DevicePointer address, std::uint64_t 
     return true;
 }
 
+std::optional<AddressSpace::Owner> AddressSpace::owner_of(DevicePointer address) const {
+    const std::lock_guard lock(mutex_);
+    const auto behind = ranges_.upper_bound(address);
+    if (behind == ranges_.begin()) return std::nullopt;
+    const auto& [base, range] = *std::prev(behind);
+    if (address - base >= range.bytes || range.gpu == nullptr) return std::nullopt;
+    return Owner{*range.gpu, range.kind == Range::Kind::mapping};
+}
+
 std::optional<execution::AddressRange> AddressSpace::accessible_mapping(const Gpu& gpu,
                                                                         std::uint64_t number) const {
     const std::lock_guard lock(mutex_);

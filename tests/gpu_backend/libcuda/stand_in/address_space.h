@@ -47,6 +47,13 @@ class AddressSpace {
     [[nodiscard]] Result register_host(Gpu& gpu, void* address, std::uint64_t bytes);
     [[nodiscard]] Result unregister_host(Gpu& gpu, void* address);
 
+    struct Owner {
+        Gpu& gpu;
+        bool is_mapped;  ///< by cuMemMap
+    };
+    /// Whose memory is at an address; nullopt where there is none that a device can access.
+    [[nodiscard]] std::optional<Owner> owner_of(DevicePointer address) const;
+
     /// Whether the device can read, or write, all of these bytes.
     [[nodiscard]] bool is_accessible(Gpu& gpu, DevicePointer address, std::uint64_t bytes, bool write) const;
     /// The number-th mapped range that the device can access, by ascending address. {base, bytes}

@@ -1,5 +1,6 @@
 // Pages "Initialization", "Version Management", "Error Handling", "Device Management", "Primary Context
-// Management" and "Context Management".
+// Management", "Context Management" and "Stream Management".
+#include <cstdint>
 #include <cstdio>
 
 #include "tests/gpu_backend/libcuda/stand_in/gpu.h"
@@ -134,9 +135,25 @@ Result Behaviour::cuCtxSetCurrent(Context context) {
     return Gpu::make_current(context);
 }
 
+Result Behaviour::cuCtxGetCurrent(Context* context) {
+    if (!Gpu::is_initialised()) return Result::not_initialized;
+    if (context == nullptr) return Result::invalid_value;
+    *context = Gpu::current_context();
+    return Result::success;
+}
+
 Result Behaviour::cuCtxSynchronize() {
     Gpu* gpu = nullptr;
     if (const Result wrong = Gpu::current(gpu); wrong != Result::success) return wrong;
+    return gpu->synchronise();
+}
+
+/// All streams are the default one, under its three names: 0, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD.
+Result Behaviour::cuStreamSynchronize(Stream stream) {
+    constexpr std::uintptr_t per_thread = 2;
+    Gpu* gpu = nullptr;
+    if (const Result wrong = Gpu::current(gpu); wrong != Result::success) return wrong;
+    if (reinterpret_cast<std::uintptr_t>(stream) > per_thread) return Result::invalid_handle;
     return gpu->synchronise();
 }
 

@@ -106,6 +106,10 @@ Result Gpu::make_current(Context context) {
     return Result::success;
 }
 
+Context Gpu::current_context() {
+    return current_gpu != nullptr ? &current_gpu->context_ : nullptr;
+}
+
 Result Gpu::retain(Context& context) {
     if (fault() != Result::success) return fault();
     const std::lock_guard lock(mutex_);

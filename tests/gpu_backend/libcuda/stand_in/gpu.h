@@ -36,10 +36,13 @@ class Gpu {
     [[nodiscard]] static Result current(Gpu*& gpu);
     /// Null: none. @return CUDA_ERROR_INVALID_CONTEXT for what is no context
     [[nodiscard]] static Result make_current(Context context);
+    /// Of this host thread; null: none.
+    [[nodiscard]] static Context current_context();
 
     [[nodiscard]] Result retain(Context& context);
     [[nodiscard]] Result release();
 
+    [[nodiscard]] Context primary_context() { return &context_; }
     [[nodiscard]] DeviceOrdinal ordinal() const { return ordinal_; }
     [[nodiscard]] const execution::DeviceProfile& profile() const { return profile_; }
     /// Made at the first call.

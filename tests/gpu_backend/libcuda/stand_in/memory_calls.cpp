@@ -1,4 +1,4 @@
-// Pages "Memory Management" and "Virtual Memory Management". Whatever changes memory, or who can use it,
+// Pages "Memory Management", "Unified Addressing" and "Virtual Memory Management". Whatever changes memory, or who can use it,
 // waits for the work of the device first.
 #include <cstring>
 
@@ -81,6 +81,24 @@ Result Behaviour::cuMemsetD8(DevicePointer address, unsigned char value, std::si
     if (!memory().is_accessible(*gpu, address, bytes, true)) return Result::invalid_value;
     std::memset(reinterpret_cast<void*>(address), value, bytes);
     return Result::success;
+}
+
+Result Behaviour::cuPointerGetAttribute(void* value, PointerAttribute attribute, DevicePointer address) {
+    if (!Gpu::is_initialised()) return Result::not_initialized;
+    if (value == nullptr) return Result::invalid_value;
+    const auto owner = memory().owner_of(address);
+    if (!owner) return Result::invalid_value;
+    if (owner->gpu.fault() != Result::success) return owner->gpu.fault();
+    switch (attribute) {
+        case PointerAttribute::context:
+            if (owner->is_mapped) return Result::invalid_value;
+            *static_cast<Context*>(value) = owner->gpu.primary_context();
+            return Result::success;
+        case PointerAttribute::device_ordinal:
+            *static_cast<int*>(value) = owner->gpu.ordinal();
+            return Result::success;
+    }
+    return Result::invalid_value;
 }
 
 Result Behaviour::cuMemHostRegister(void* address, std::size_t bytes, unsigned flags) {
