@@ -16,6 +16,7 @@
 #include "gpu_backend/launches/explanation.h"
 #include "gpu_backend/launches/gpu_outcome.h"
 #include "gpu_backend/launches/prepared_record.h"
+#include "gpu_backend/launches/result_writer.h"
 #include "gpu_backend/recorded_code.h"
 #include "gpu_backend/runner/runner_process.h"
 #include "simulator/findings/writers.h"
@@ -129,6 +130,27 @@ py::dict gpu_code(const LaunchRecord& record) {
     return result;
 }
 
+/// (name, (major, minor) of its compute capability, (major, minor) of the driver's CUDA)
+using GpuTuple =
+    std::tuple<std::string, std::pair<std::uint32_t, std::uint32_t>, std::pair<std::uint32_t, std::uint32_t>>;
+
+void add_result(gpu_launches::ResultWriter& writer, const LaunchRecord& record, const GpuTuple& gpu,
+                const std::vector<std::optional<py::bytes>>& after, const std::string& printed,
+                const std::string& error) {
+    records::GpuResult result;
+    result.status = error.empty() ? records::GpuStatus::ran : records::GpuStatus::faulted;
+    result.message = error;
+    result.printed = printed;
+    result.gpu = std::get<0>(gpu);
+    std::tie(result.capability_major, result.capability_minor) = std::get<1>(gpu);
+    std::tie(result.driver_major, result.driver_minor) = std::get<2>(gpu);
+    std::vector<std::optional<driver::Content>> contents;
+    for (const auto& bytes : after)
+        contents.push_back(bytes ? std::optional(driver::Content(std::string_view(*bytes))) : std::nullopt);
+    const ReleasedGil release;
+    writer.add(record, std::move(result), contents);
+}
+
 void translate(std::exception_ptr pointer) {
     try {
         if (pointer) std::rethrow_exception(pointer);
@@ -225,6 +247,18 @@ void bind_gpu_launches(py::module_& module) {
                 return self.outcome(index, record);
             },
             py::arg("index"), py::arg("record"));
+    py::class_<gpu_launches::ResultWriter>(module, "GpuResultWriter",
+                                           "Writes what a GPU made of launches that it ran by itself.")
+        .def(py::init([](const std::string& path) {
+            const ReleasedGil release;
+            return std::make_unique<gpu_launches::ResultWriter>(path);
+        }))
+        .def("add", &add_result, py::arg("record"), py::arg("gpu"), py::arg("after"), py::arg("printed"),
+             py::arg("error"),
+             "gpu: (name, compute capability, driver's CUDA version), versions as pairs. after: for each of "
+             "record.memory "
+             "what the GPU left there, None where that is not known. error: how the launch failed, or empty.")
+        .def("close", &gpu_launches::ResultWriter::close);
     module.def("compare_with_outcome", &compare, py::arg("record"), py::arg("outcome"), py::arg("arrays"),
                "Compares the memory after a launch: JSON with the members verdict, arrays, outside, printed. "
                "Arrays are "

@@ -1,12 +1,11 @@
 // See record_run.h.
 #include "gpu_backend/runner/record_run.h"
 
-#include <algorithm>
-#include <cstring>
 #include <utility>
 #include <vector>
 
 #include "simulator/records/blocks.h"
+#include "simulator/records/changes.h"
 
 namespace cudasim::runner {
 namespace {
@@ -14,30 +13,8 @@ namespace {
 using records::BlockReader;
 using records::BlockWriter;
 using records::Content;
-using records::GpuChange;
 using records::GpuResult;
 using records::GpuStatus;
-
-/// Pieces of chunk_bytes that differ, neighbours as one.
-std::vector<GpuChange> changes_between(std::span<const std::byte> before, std::span<const std::byte> after,
-                                       BlockWriter& file) {
-    std::vector<GpuChange> changes;
-    std::size_t begin = 0, end = 0;
-    const auto keep = [&] {
-        if (begin != end) changes.push_back({begin, file.chunks(after.subspan(begin, end - begin))});
-    };
-    for (std::size_t at = 0; at < before.size(); at += records::chunk_bytes) {
-        const std::size_t size = std::min<std::size_t>(records::chunk_bytes, before.size() - at);
-        if (std::memcmp(before.data() + at, after.data() + at, size) == 0) continue;
-        if (end != at) {
-            keep();
-            begin = at;
-        }
-        end = at + size;
-    }
-    keep();
-    return changes;
-}
 
 GpuResult run(const records::GpuLaunch& launch, const BlockReader& input, BlockWriter& output,
               RunnerProcess& gpu, const RecordRunOptions& options) {
@@ -55,11 +32,11 @@ GpuResult run(const records::GpuLaunch& launch, const BlockReader& input, BlockW
             throw records::RecordError("a launch's memory is not in the file");
         contents.push_back(input.content(range.before));
     }
-    std::vector<std::vector<GpuChange>> changes(contents.size());
+    std::vector<std::vector<records::GpuChange>> changes(contents.size());
     GpuResult result = gpu.run(
         launch, code, [&](std::size_t i) { return contents[i].bytes(); },
         [&](std::size_t i, std::span<const std::byte> after) {
-            changes[i] = changes_between(contents[i].bytes(), after, output);
+            changes[i] = records::changes_between(contents[i].bytes(), after, output);
         },
         {.seconds = options.seconds});
     if (result.status == GpuStatus::ran) result.changes = std::move(changes);

@@ -21,7 +21,7 @@ _LAUNCHES = "a launch by its number, as 3, or several: 3..5, 3.., ..5"
 RECORD_VALUED = {
     "-o": "--output", "--output": "--output", "--kernel": "--kernel", "--launch": "--launch", "--arch": "--arch",
 }  # fmt: skip
-_RECORD_SWITCHES = {"--after": "--after", "--gpu": "--gpu"}
+_RECORD_SWITCHES = {"--after": "--after", "--gpu": "--gpu", "--real": "--real"}
 
 
 class UsageError(ValueError):
@@ -98,7 +98,13 @@ def add_to(commands: Any) -> None:
         "(docs/gpu.md)",
     )
     record.add_argument(
-        "--arch", metavar="sm_NN", help="with --gpu: the oldest GPU that is to run them (sm_75)"
+        "--arch", metavar="sm_NN", help="with --gpu or --real: the oldest GPU that is to run them (sm_75)"
+    )
+    record.add_argument(
+        "--real",
+        action="store_true",
+        help="run the script on this machine's GPU, with the real numba.cuda, and keep what the GPU computed, too, in a second file "
+        "(run.gpu.cudasim for run.cudasim), which cudasim diff compares with the launches (docs/recording.md)",
     )
     script_runner.add_arguments(record, without=("gpu",))
     record.set_defaults(command=_record, runs_script=True)
@@ -147,9 +153,9 @@ def _fail(command: str, message: object) -> int:
 
 def _architecture(parsed: argparse.Namespace) -> str | None:
     """The oldest GPU that records are for; None where they are for none. :raises ValueError: for --arch without --gpu"""
-    if parsed.arch is not None and not parsed.gpu:
-        raise ValueError("--arch says for which GPUs --gpu records, and there is no --gpu")
-    return (parsed.arch or "sm_75") if parsed.gpu else None
+    if parsed.arch is not None and not (parsed.gpu or parsed.real):
+        raise ValueError("--arch says for which GPUs --gpu and --real record, and there is neither")
+    return (parsed.arch or "sm_75") if parsed.gpu or parsed.real else None
 
 
 def _record(parsed: argparse.Namespace) -> int:
@@ -160,6 +166,8 @@ def _record(parsed: argparse.Namespace) -> int:
         return _fail("record", "no script given; write: cudasim record -o run.cudasim script.py [arguments]")
     if parsed.output is None:
         return _fail("record", "no file given; write -o FILE before the script or directly behind it")
+    if parsed.real:
+        return _record_real(parsed, script)
     try:
         file = RecordFile(parsed.output, parsed.kernel, parsed.launch, parsed.after, _architecture(parsed))
         file.open()
@@ -173,15 +181,7 @@ def _record(parsed: argparse.Namespace) -> int:
         file.close()
     except errors.RecordError as error:
         return _fail("record", error)
-    for sentence in refused[:10]:
-        print(f"cudasim record: not recorded: {sentence}", file=sys.stderr)
-    if len(refused) > 10:
-        print(f"cudasim record: and {len(refused) - 10} more were not recorded", file=sys.stderr)
-    what = "launches" if parsed.kernel is None else f"launches of {parsed.kernel}"
-    print(
-        f"cudasim record: {recorder.recorded} of {recorder.seen} {what} are in {parsed.output}",
-        file=sys.stderr,
-    )
+    _summary(parsed, refused, recorder.recorded, recorder.seen, parsed.output)
     others = glob.glob(_escaped(file.of_process("*")))
     for other in sorted(path for path in others if os.stat(path).st_mtime >= began):
         print(
@@ -191,6 +191,58 @@ def _record(parsed: argparse.Namespace) -> int:
     if recorder.seen and not recorder.recorded:
         return status or 1
     return status
+
+
+def _summary(parsed: argparse.Namespace, refused: list[str], recorded: int, seen: int, where: str) -> None:
+    """What was recorded, on standard error.
+
+    :param refused: a sentence for each launch that could not be
+    :param where: the files
+    """
+    for sentence in refused[:10]:
+        print(f"cudasim record: not recorded: {sentence}", file=sys.stderr)
+    if len(refused) > 10:
+        print(f"cudasim record: and {len(refused) - 10} more were not recorded", file=sys.stderr)
+    what = "launches" if parsed.kernel is None else f"launches of {parsed.kernel}"
+    print(f"cudasim record: {recorded} of {seen} {what} are in {where}", file=sys.stderr)
+
+
+def _record_real(parsed: argparse.Namespace, script: list[str]) -> int:
+    """cudasim record --real"""
+    from cudasim import switch  # other commands need no engine
+    from cudasim.recording.real_cuda import NumbaCuda, RealCudaError
+    from cudasim.recording.real_recorder import RealRecordFile
+    from cudasim.recording.recorder import Selection, require_architecture
+
+    if parsed.gpu:
+        return _fail("record", "--real records what a GPU computes here, --gpu what one is to compute elsewhere: leave one out")
+    if options.get("mode") == "python":
+        return _fail("record", "--real compares with compiled kernels; leave --mode python out")
+    if switch.is_on():
+        return _fail(
+            "record",
+            "--real needs the real numba.cuda, and ENABLE_CUDASIM or NUMBA_ENABLE_CUDASIM replaces it; unset them",
+        )
+    try:
+        selection = Selection(parsed.kernel, parsed.launch)
+        architecture = _architecture(parsed) or ""
+        require_architecture(architecture)
+        real = NumbaCuda()
+        file = RealRecordFile(parsed.output, selection, architecture)
+        file.open()
+    except (ValueError, RealCudaError) as error:
+        return _fail("record", error)
+    with file.in_force(), real.launches_go_to(file.take):
+        status = script_runner.run(script, enable=False)
+    try:
+        file.close()
+    except errors.RecordError as error:
+        return _fail("record", error)
+    results = os.path.join(os.path.dirname(parsed.output), os.path.basename(file.result_path))
+    _summary(
+        parsed, file.refused, file.recorded, file.seen, f"{parsed.output}, what the GPU made of them in {results}"
+    )
+    return status or (1 if file.seen and not file.recorded else 0)
 
 
 def _escaped(pattern: str) -> str:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cudasim.compile import overloads
+from cudasim.compile.real_names import counterpart
 from cudasim.kernel_library import function_for
 from cudasim.memory.array_functions import as_cuda_array
 from cudasim.type_system.plain_types import boolean
@@ -207,10 +208,10 @@ def _dotted(node):
 
 def _look_up(outer, parts):
     """The object; _STOPPED when an attribute belongs to a value that the kernel itself must ask."""
-    value = outer(parts[0])
+    value = counterpart(outer(parts[0]))
     for attribute in parts[1:]:
         if isinstance(value, python_types.ModuleType):
-            value = getattr(value, attribute, _UNDEFINED)
+            value = counterpart(getattr(value, attribute, _UNDEFINED))
             if value is _UNDEFINED:
                 return _UNDEFINED
         elif hasattr(value, "__cudasim_intrinsic__") and attribute in vars(value):
