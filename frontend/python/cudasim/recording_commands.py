@@ -215,7 +215,10 @@ def _record_real(parsed: argparse.Namespace, script: list[str]) -> int:
     from cudasim.recording.recorder import Selection, require_architecture
 
     if parsed.gpu:
-        return _fail("record", "--real records what a GPU computes here, --gpu what one is to compute elsewhere: leave one out")
+        return _fail(
+            "record",
+            "--real records what a GPU computes here, --gpu what one is to compute elsewhere: leave one out",
+        )
     if options.get("mode") == "python":
         return _fail("record", "--real compares with compiled kernels; leave --mode python out")
     if switch.is_on():
@@ -240,7 +243,11 @@ def _record_real(parsed: argparse.Namespace, script: list[str]) -> int:
         return _fail("record", error)
     results = os.path.join(os.path.dirname(parsed.output), os.path.basename(file.result_path))
     _summary(
-        parsed, file.refused, file.recorded, file.seen, f"{parsed.output}, what the GPU made of them in {results}"
+        parsed,
+        file.refused,
+        file.recorded,
+        file.seen,
+        f"{parsed.output}, what the GPU made of them in {results}",
     )
     return status or (1 if file.seen and not file.recorded else 0)
 

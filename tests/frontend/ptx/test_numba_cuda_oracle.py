@@ -42,7 +42,9 @@ def interpreter():
         pytest.skip("the interpreter with numba lacks numba-cuda or nvidia-nvvm")
     version, _, path = done.stdout.strip().rpartition(" ")
     if version != str(sys.version_info[:2]):
-        pytest.skip(f"functions go from CPython {sys.version_info[:2]} to {version} as code objects, which differ")
+        pytest.skip(
+            f"functions go from CPython {sys.version_info[:2]} to {version} as code objects, which differ"
+        )
     return python, path
 
 
@@ -66,7 +68,10 @@ def cases(tmp_path_factory):
         program.stdin.write("".join(f"{file}\n" for file in half))
         program.stdin.close()
     assert [program.wait() for program in programs] == [0, 0]
-    return [(pickle.loads(file.read_bytes()), pickle.loads(file.with_suffix(".ptx").read_bytes())) for file in files]
+    return [
+        (pickle.loads(file.read_bytes()), pickle.loads(file.with_suffix(".ptx").read_bytes()))
+        for file in files
+    ]
 
 
 def record(folder, libdevice):
@@ -78,7 +83,17 @@ def record(folder, libdevice):
         "NUMBA_CUDA_LIBDEVICE": libdevice,
         "PYTHONPATH": os.pathsep.join(map(str, paths)),
     }
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "recording_plugin", "-p", "no:cacheprovider", *FILES]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "recording_plugin",
+        "-p",
+        "no:cacheprovider",
+        *FILES,
+    ]
     done = subprocess.run(command, cwd=LANGUAGE_TESTS, env=environment, capture_output=True, text=True)
     assert folder.is_dir(), done.stdout[-2000:] + done.stderr[-2000:]
 
@@ -103,7 +118,9 @@ def parameters_of(value, memories):
         return [np.asarray(value).real[()], np.asarray(value).imag[()]]
     if isinstance(value, (np.datetime64, np.timedelta64)):
         return [value.view(np.int64)]
-    return [np.int64(value) if isinstance(value, int) else np.float64(value) if type(value) is float else value]
+    return [
+        np.int64(value) if isinstance(value, int) else np.float64(value) if type(value) is float else value
+    ]
 
 
 def canonical(array):
@@ -129,7 +146,10 @@ def difference(case, text, kernel):
     memories = []
     parameters = [each for value in case["arguments"] for each in parameters_of(value, memories)]
     module = cuda.current_context().create_module_ptx(text)
-    three = [tuple((*extents, 1, 1)[:3]) if isinstance(extents, tuple) else (extents, 1, 1) for extents in (case["grid"], case["block"])]
+    three = [
+        tuple((*extents, 1, 1)[:3]) if isinstance(extents, tuple) else (extents, 1, 1)
+        for extents in (case["grid"], case["block"])
+    ]
     with options.override(fma=False, workers=1, check="none"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         module.get_function(kernel).launch(*three, case["shared"], None, parameters)
@@ -166,7 +186,9 @@ def test_numba_cuda_and_cudasim_compute_the_same_bits(cases, capsys):
     differences, compared, refused = outcomes(cases)
     different = sum(map(len, differences.values()))
     with capsys.disabled():
-        print(f"\nnumba-cuda: {compared - different} of {compared} kernels give the same bits, {sum(refused.values())} not compiled by Numba")
+        print(
+            f"\nnumba-cuda: {compared - different} of {compared} kernels give the same bits, {sum(refused.values())} not compiled by Numba"
+        )
     assert compared >= LEAST_KERNELS, refused
     unknown = {test: told for test, told in differences.items() if test not in KNOWN_DIFFERENCES}
     assert unknown == {}

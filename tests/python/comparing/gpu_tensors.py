@@ -36,8 +36,21 @@ class Tensor:
     def __init__(self, array, version=3, stream=None, read_only=False):
         address = ctypes.c_uint64()
         call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(max(array.nbytes, 1)))
-        call("cuMemcpyHtoD_v2", address, np.ascontiguousarray(array).ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(array.nbytes))
-        self._set(address.value, array.shape, np.ascontiguousarray(array).strides, array.dtype, version, stream, read_only)
+        call(
+            "cuMemcpyHtoD_v2",
+            address,
+            np.ascontiguousarray(array).ctypes.data_as(ctypes.c_void_p),
+            ctypes.c_size_t(array.nbytes),
+        )
+        self._set(
+            address.value,
+            array.shape,
+            np.ascontiguousarray(array).strides,
+            array.dtype,
+            version,
+            stream,
+            read_only,
+        )
 
     def _set(self, address, shape, strides, dtype, version, stream, read_only):
         self.address, self.shape, self.strides, self.dtype = address, shape, strides, dtype
@@ -68,7 +81,12 @@ class Tensor:
     def numpy(self):
         """A copy of a contiguous one."""
         host = np.empty(self.shape, self.dtype)
-        call("cuMemcpyDtoH_v2", host.ctypes.data_as(ctypes.c_void_p), ctypes.c_uint64(self.address), ctypes.c_size_t(host.nbytes))
+        call(
+            "cuMemcpyDtoH_v2",
+            host.ctypes.data_as(ctypes.c_void_p),
+            ctypes.c_uint64(self.address),
+            ctypes.c_size_t(host.nbytes),
+        )
         return host
 
 

@@ -219,7 +219,9 @@ print(json.dumps(found.report))
 
 
 def test_faults_that_both_sides_have_are_the_same(run, gpu):
-    program = SAXPY + """
+    program = (
+        SAXPY
+        + """
 @cuda.jit
 def indirect(where, x):
     i = cuda.grid(1)
@@ -234,9 +236,12 @@ with cudasim.compare_with_gpu(also_faulting=True) as found:
         print(error)
 print(json.dumps(found.report))
 """
+    )
     done = run.script(program, **gpu())
     launch = report_of(done)["launches"][0]
     assert launch["verdict"] == "same", launch
     (first,) = launch["faults"]  # of each place the lowest thread, as in the simulator's reports
     assert done.stdout.startswith("tid=[7, 0, 0] ctaid=[0, 0, 0]: index -65 is out of bounds")
-    assert (first["thread"], first["line"]) == ([7, 0, 0], 19) and "index -65 is out of bounds" in first["message"]
+    assert (first["thread"], first["line"]) == ([7, 0, 0], 19) and "index -65 is out of bounds" in first[
+        "message"
+    ]

@@ -133,7 +133,9 @@ except IndexError as error:
     print(type(error).__name__)
 """
     assert script(program, CUDASIM_CHECK="all")[0]
-    assert "KernelMemoryError" in script(program.replace("except IndexError", "except ZeroDivisionError"), fails=True)
+    assert "KernelMemoryError" in script(
+        program.replace("except IndexError", "except ZeroDivisionError"), fails=True
+    )
 
 
 def test_strides_records_and_tuples(script):
@@ -231,7 +233,10 @@ def test_streams_are_waited_for(script, change, planted, waits):
     """A failure of the driver's function that waits shows that it is called; that of the context also waits for what was written."""
     text = script(f"{change}\nsaxpy[4, 256](2, x, y)\n", planted, fails=waits)
     if waits:
-        assert "[999]" in text and planted.partition("@")[0].partition("=")[0] + " fails with CUDA_ERROR_UNKNOWN (999)" in text
+        assert (
+            "[999]" in text
+            and planted.partition("@")[0].partition("=")[0] + " fails with CUDA_ERROR_UNKNOWN (999)" in text
+        )
 
 
 def test_deferred_launches_are_done_when_they_return(script):
@@ -257,21 +262,35 @@ os.environ["CUDASIM_TEST_LIBCUDA"] = ""
 print(y.numpy()[7])
 """
     broken, invalid, memory, absent, value = script(program)
-    assert broken.startswith("700 the array passed for 'x': cuPointerGetAttribute fails with CUDA_ERROR_ILLEGAL_ADDRESS (700)")
-    assert invalid.startswith("201 ") and "'x'" in invalid and "cuMemcpyDtoH fails with CUDA_ERROR_INVALID_CONTEXT (201)" in invalid
-    assert memory.startswith("2 ") and "'y'" in memory and "cuMemcpyHtoD fails with CUDA_ERROR_OUT_OF_MEMORY (2)" in memory
+    assert broken.startswith(
+        "700 the array passed for 'x': cuPointerGetAttribute fails with CUDA_ERROR_ILLEGAL_ADDRESS (700)"
+    )
+    assert (
+        invalid.startswith("201 ")
+        and "'x'" in invalid
+        and "cuMemcpyDtoH fails with CUDA_ERROR_INVALID_CONTEXT (201)" in invalid
+    )
+    assert (
+        memory.startswith("2 ")
+        and "'y'" in memory
+        and "cuMemcpyHtoD fails with CUDA_ERROR_OUT_OF_MEMORY (2)" in memory
+    )
     assert absent.startswith("3 ") and "CUDA_ERROR_NOT_INITIALIZED (3)" in absent
     assert value == "1.0"  # nothing was written
 
 
 def test_a_pointer_that_the_driver_does_not_know_is_an_error(script):
     text = script("x.address = 0x7000_0000_0000\nsaxpy[4, 256](2, x, y)\n", fails=True)
-    assert "KernelMemoryError: [700] the array passed for 'x' is not in device memory that is allocated" in text or "'x' is not in" in text
+    assert (
+        "KernelMemoryError: [700] the array passed for 'x' is not in device memory that is allocated" in text
+        or "'x' is not in" in text
+    )
     assert "libcuda.so.1) does not know the address" in text
 
 
 def test_without_a_driver_the_error_says_what_to_do(run):
-    done = run.script("""
+    done = run.script(
+        """
 from numba import cuda
 
 class Tensor:
@@ -282,13 +301,19 @@ def kernel(x):
     x[0] = 1
 
 kernel[1, 1](Tensor())
-""", ENABLE_CUDASIM="1")
+""",
+        ENABLE_CUDASIM="1",
+    )
     assert done.returncode == 1
-    assert "'x' is not in device memory" in done.stderr and "pass a copy on the host: no library has loaded a CUDA driver" in done.stderr
+    assert (
+        "'x' is not in device memory" in done.stderr
+        and "pass a copy on the host: no library has loaded a CUDA driver" in done.stderr
+    )
 
 
 def test_programs_without_such_arrays_load_nothing(run, gpu):
-    done = run.script("""
+    done = run.script(
+        """
 import sys
 import numpy as np
 from numba import cuda
@@ -304,13 +329,16 @@ class Foreign:
     __cuda_array_interface__ = array.__cuda_array_interface__
 kernel[1, 1](Foreign())
 print("cudasim.memory.gpu_arrays" in sys.modules, "libcuda.so" in open("/proc/self/maps").read())
-""", **gpu())
+""",
+        **gpu(),
+    )
     assert done.stdout.split() == ["False", "False"], done.stderr
 
 
 def test_a_tensor_on_the_host_is_no_argument(script):
     """PyTorch's tensors on the CPU have the attribute's name, and raise AttributeError for it. Numba does not take them."""
-    text = script("""
+    text = script(
+        """
 class OnHost:
     def __array__(self, *_, **__):
         return np.zeros(3)
@@ -320,5 +348,7 @@ class OnHost:
         raise AttributeError("Can't get __cuda_array_interface__ on non-CUDA tensor type")
 
 add_one[1, 32](OnHost())
-""", fails=True)
+""",
+        fails=True,
+    )
     assert "OnHost" in text and "TypeError" in text or "ValueError" in text

@@ -225,7 +225,16 @@ def test_every_kind_of_argument(recording):
         out[:] = 4 + 1 + 7 + 3, 8.5, 1 + 2 + 2
 
     for one in (DeviceRecord(record.reshape(())), host_record):
-        arguments = ((OnGpu(x), 1), one, np.int8(3), True, 1 + 2j, OnGpu(pairs), np.zeros(0, np.float32), OnGpu(out))
+        arguments = (
+            (OnGpu(x), 1),
+            one,
+            np.int8(3),
+            True,
+            1 + 2j,
+            OnGpu(pairs),
+            np.zeros(0, np.float32),
+            OnGpu(out),
+        )
         recording.launch(mixed, arguments, run, block=(1, 1, 1))
     assert not recording.file.refused
     launches = recording.close().launches()

@@ -157,7 +157,9 @@ class HostCopies:
     def waits(self, stream: Any) -> bool:
         """Whether the host waits for the launch: for results in pageable memory or a real GPU's, and for all copies that
         name no stream."""
-        return self._on_gpu is not None or any(not stream or not is_page_locked(host) for host, *_ in self._copies)
+        return self._on_gpu is not None or any(
+            not stream or not is_page_locked(host) for host, *_ in self._copies
+        )
 
     def write_back(self) -> None:
         """Copies results to the host arrays."""

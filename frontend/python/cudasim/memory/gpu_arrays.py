@@ -78,7 +78,9 @@ class GpuArrays:
                 "If it is in the memory of a real GPU, pass a copy on the host: no library has loaded a CUDA driver into this process",
             )
         elif not 0 <= begin < 1 << 64 or not driver.knows(begin, what):
-            check_reachable(array, what, f"The CUDA driver of this process ({driver.path}) does not know the address")
+            check_reachable(
+                array, what, f"The CUDA driver of this process ({driver.path}) does not know the address"
+            )
         end = begin + array.alloc_size
         self._arguments.append(_Argument(array, position, label, begin, end, _is_read_only(array)))
 

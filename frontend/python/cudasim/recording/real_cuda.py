@@ -32,9 +32,7 @@ class NumbaCuda:
 
     def __init__(self) -> None:
         if os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0"):
-            raise RealCudaError(
-                "NUMBA_ENABLE_CUDASIM is set, so kernels would not run on a GPU; unset it"
-            )
+            raise RealCudaError("NUMBA_ENABLE_CUDASIM is set, so kernels would not run on a GPU; unset it")
         try:
             # Not installed with cudasim; where it is, importing it initialises no GPU.
             from numba import cuda
@@ -76,7 +74,9 @@ class NumbaCuda:
         original = self._configuration.__call__
 
         def launch(configuration, *arguments):
-            return take(self._described(configuration, arguments, lambda: original(configuration, *arguments)))
+            return take(
+                self._described(configuration, arguments, lambda: original(configuration, *arguments))
+            )
 
         self._configuration.__call__ = launch
         try:
@@ -110,5 +110,7 @@ class NumbaCuda:
     def _own_intent(self, argument):
         if not isinstance(argument, self._hint):
             return argument
-        own = next((_INTENTS[base.__name__] for base in type(argument).__mro__ if base.__name__ in _INTENTS), InOut)
+        own = next(
+            (_INTENTS[base.__name__] for base in type(argument).__mro__ if base.__name__ in _INTENTS), InOut
+        )
         return own(argument.value)

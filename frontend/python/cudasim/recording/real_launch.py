@@ -46,7 +46,9 @@ class RealLaunch:
 
     function: Callable[..., Any]  #: of which the kernel was made
     options: dict[str, Any]  #: of @cuda.jit, for cudasim.cuda.jit
-    signatures: list[tuple[Any, ...]]  #: argument types of a kernel that was declared with them; empty: of the arguments
+    signatures: list[
+        tuple[Any, ...]
+    ]  #: argument types of a kernel that was declared with them; empty: of the arguments
     grid: tuple[int, ...]
     block: tuple[int, ...]
     dynamic_shared_bytes: int
