@@ -15,7 +15,7 @@ import cudasim
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-#: The version of the report's form. It grows when programs that read the old one would fail with the new one.
+#: The version of the form, which grows when programs that read the old one would fail with the new one.
 VERSION = 1
 
 #: From best to worst.
@@ -198,8 +198,9 @@ def _neighbours(rows: Sequence[Sequence[int]]) -> float:
 
 
 def ranked_explanations(launch: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Explanations, the best first, as gpu_backend/launches/explanation.h ranks them."""
-    return list(launch.get("explanations") or [])
+    """Explanations, those first that remove most differences, then those that change most."""
+    found = launch.get("explanations") or []
+    return sorted(found, key=lambda one: (-one["removes"], -one["moves"]))
 
 
 def explanation_effect(explanation: Mapping[str, Any]) -> str:
