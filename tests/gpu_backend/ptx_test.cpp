@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "gpu_backend/approximating_functions.h"
 #include "gpu_backend/toolkit.h"
 
 namespace cudasim::gpu_backend {
@@ -253,18 +254,42 @@ TEST(Ptx, square_roots_of_libdevice_are_rounded) {
     }
 }
 
-TEST(Ptx, intrinsics_that_libdevice_brings_are_refused_not_fatal) {
+std::string kernel_calling(const std::string& function) {
+    return header + "declare float @" + function +
+           "(float)\n"
+           "define void @k(ptr addrspace(1) %p) {\n"
+           "  %x = load float, ptr addrspace(1) %p\n"
+           "  %y = call float @" +
+           function +
+           "(float %x)\n"
+           "  store float %y, ptr addrspace(1) %p\n  ret void\n}\n"
+           "!nvvm.annotations = !{!0}\n!0 = !{ptr @k, !\"kernel\", i32 1}\n";
+}
+
+TEST(Ptx, libdevices_approximate_hyperbolic_tangent_is_the_processors) {
     if (!find_libdevice()) GTEST_SKIP() << "no libdevice.10.bc found: CUDA toolkit not installed";
-    const auto error = refusal(header +
-                                   "declare float @__nv_fast_tanhf(float)\n"
-                                   "define void @k(ptr addrspace(1) %p) {\n"
-                                   "  %x = load float, ptr addrspace(1) %p\n"
-                                   "  %y = call float @__nv_fast_tanhf(float %x)\n"
-                                   "  store float %y, ptr addrspace(1) %p\n  ret void\n}\n"
-                                   "!nvvm.annotations = !{!0}\n!0 = !{ptr @k, !\"kernel\", i32 1}\n",
-                               "k");
-    EXPECT_EQ(error.code, PtxError::Code::unsupported_code);
-    EXPECT_TRUE(contains(error.what(), "__nv_fast_tanhf")) << error.what();
+    const auto ptx = ptx_of(kernel_calling("__nv_fast_tanhf"), "k");
+    EXPECT_TRUE(contains(ptx, "tanh.approx.f32")) << ptx;
+}
+
+TEST(Ptx, functions_that_libdevice_has_not_are_refused_where_it_is_required) {
+    const std::string text = kernel_calling("__nv_no_such_function");
+    EXPECT_TRUE(contains(ptx_of(text, "k"), "__nv_no_such_function"));
+    const auto error = refusal(text, "k", {.require_libdevice = true});
+    EXPECT_EQ(error.code, PtxError::Code::libdevice);
+    EXPECT_TRUE(contains(error.what(), "'k' calls __nv_no_such_function")) << error.what();
+}
+
+TEST(Ptx, a_library_that_is_none_is_refused_by_its_path) {
+    const auto error = refusal(everything, "scale", {.libdevice = "/nowhere/libdevice.10.bc"});
+    EXPECT_EQ(error.code, PtxError::Code::libdevice);
+    EXPECT_TRUE(contains(error.what(), "/nowhere/libdevice.10.bc")) << error.what();
+}
+
+TEST(Ptx, functions_that_the_processor_approximates_are_known_by_their_instructions) {
+    EXPECT_EQ(approximate_instructions("__nv_expf"), "ex2");
+    EXPECT_EQ(approximate_instructions("expf"), "ex2");
+    EXPECT_EQ(approximate_instructions("__nv_sin"), "");
 }
 
 TEST(Ptx, variables_that_the_host_can_reach_stay_and_keep_their_stores) {

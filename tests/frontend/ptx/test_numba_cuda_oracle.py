@@ -29,7 +29,15 @@ LEAST_KERNELS = 100
 LEAST_RATE = 0.95
 
 #: What differs, and why: (file and name of the test) → cause. Each must differ, or the line goes.
-KNOWN_DIFFERENCES: dict[str, str] = {}
+KNOWN_DIFFERENCES: dict[str, str] = {
+    "test_complex.py::test_cmath_has_cpythons_values": "numba-cuda computes hyperbolic functions of complex numbers by other formulas",
+    "test_complex.py::test_numpys_functions": "numba-cuda computes functions of complex numbers by other formulas",
+    "test_complex.py::test_device_functions_tuples_and_variables": "numba-cuda computes powers of complex numbers in polar form",
+    "test_complex.py::test_a_zero_divisor_is_counted_as_one_of_floats_is": "a zero divisor of a complex number is an exception in Numba: "
+    "without debug=True the thread ends",
+    "test_functions.py::test_functions_inside_a_kernel_see_variables_as_they_are_at_the_call": "numba-cuda loses an argument that a "
+    "function inside the kernel is given by name",
+}
 
 
 def interpreter():

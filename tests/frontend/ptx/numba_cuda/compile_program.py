@@ -15,7 +15,6 @@ import warnings
 
 from function_data import ArrayData, rebuilt
 
-
 CAPABILITY = (9, 0)
 
 
@@ -34,6 +33,9 @@ def compiled(case):
     text, _ = cuda.compile(
         rebuilt(case["function"]), kinds, device=False, abi="numba", cc=CAPABILITY, fastmath=case["fastmath"]
     )
+    missing = re.search(r"\.extern \.func.*?\b(numba_\w+)", text, re.DOTALL)
+    if missing:
+        raise LookupError(f"{missing[1]} is in a file that numba-cuda compiles with NVRTC")
     return text, re.search(r"\.entry\s+([\w$]+)", text)[1]
 
 

@@ -78,6 +78,8 @@ def _value(value, outer):
     if hasattr(value, "py_func") and hasattr(value, "targetoptions"):
         if value.links:
             raise NotDescribable("linked code")
+        if value.device_signatures:
+            raise NotDescribable("declared signatures")
         return ("device function", _described(value.py_func, outer))
     if isinstance(value, tuple) and type(value) is tuple:
         return ("tuple", [_value(element, outer) for element in value])

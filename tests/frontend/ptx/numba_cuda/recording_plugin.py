@@ -90,6 +90,8 @@ def _case(configured, args):
     dispatcher = configured.dispatcher
     if dispatcher.links or dispatcher.extensions:
         raise _Unsuitable("linked code or extensions")
+    if not dispatcher._can_compile:
+        raise _Unsuitable("declared signatures")
     if np.prod(configured.griddim) * np.prod(configured.blockdim) > MOST_THREADS:
         raise _Unsuitable("many threads")
     names = tuple(name_of(typeof(value)) for value in args)
