@@ -62,11 +62,13 @@ fuzz: ## the readers of image files, of records and of the debugger's messages a
 	@scripts/set_up.sh fuzz
 	cmake --preset fuzz >/dev/null
 	cmake --build --preset fuzz
-	@mkdir -p build/fuzz/corpus build/fuzz/record_corpus build/fuzz/message_corpus
+	@mkdir -p build/fuzz/corpus build/fuzz/record_corpus build/fuzz/gpu_launch_corpus build/fuzz/message_corpus
 	build/fuzz/tests/simulator/image/image_reader_fuzzer -max_total_time=$(FUZZ_SECONDS) -max_len=16384 \
 	    -timeout=90 -print_final_stats=1 -artifact_prefix=build/fuzz/ build/fuzz/corpus tests/simulator/image/seeds
 	build/fuzz/tests/simulator/driver/record_reader_fuzzer -max_total_time=$(FUZZ_SECONDS) -max_len=65536 \
 	    -timeout=90 -print_final_stats=1 -artifact_prefix=build/fuzz/ build/fuzz/record_corpus tests/simulator/driver/seeds
+	build/fuzz/tests/simulator/records/gpu_launch_fuzzer -max_total_time=$(FUZZ_SECONDS) -max_len=65536 \
+	    -timeout=90 -print_final_stats=1 -artifact_prefix=build/fuzz/ build/fuzz/gpu_launch_corpus tests/simulator/records/seeds
 	build/fuzz/tests/debugger/debugger_message_fuzzer -max_total_time=$(FUZZ_SECONDS) -max_len=8192 \
 	    -timeout=90 -print_final_stats=1 -artifact_prefix=build/fuzz/ build/fuzz/message_corpus tests/debugger/dap/seeds
 

@@ -42,6 +42,16 @@ DeviceMemory::PagesByWantedAddress::iterator DeviceMemory::give_back(PagesByWant
     return pages_.erase(pages);
 }
 
+/// False where there are none.
+bool DeviceMemory::give_back_unused() {
+    bool found = false;
+    for (auto each = pages_.begin(); each != pages_.end();) {
+        found |= !each->second.in_use;
+        each = each->second.in_use ? std::next(each) : give_back(each);
+    }
+    return found;
+}
+
 void DeviceMemory::map(std::uint64_t wanted, std::uint64_t bytes) {
     const auto& functions = driver_.functions();
     libcuda::DevicePointer at = 0;
@@ -49,6 +59,8 @@ void DeviceMemory::map(std::uint64_t wanted, std::uint64_t bytes) {
     libcuda::AllocationHandle handle = 0;
     const auto properties = properties_of(device_);
     auto result = functions.cuMemCreate(&handle, bytes, &properties, 0);
+    if (result == libcuda::Result::out_of_memory && give_back_unused())
+        result = functions.cuMemCreate(&handle, bytes, &properties, 0);
     if (result != libcuda::Result::success) {
         (void)functions.cuMemAddressFree(at, bytes);
         throw DriverFailure(driver_, "cuMemCreate", result);

@@ -57,6 +57,7 @@ class DeviceMemory {
     using PagesByWantedAddress = std::map<std::uint64_t, Pages>;
 
     void map(std::uint64_t wanted, std::uint64_t bytes);
+    bool give_back_unused();
     PagesByWantedAddress::iterator give_back(PagesByWantedAddress::iterator pages);
     /// visit(first address as recorded, bytes) for every gap in the pages in use
     template <typename Visit>

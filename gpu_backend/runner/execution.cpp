@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -29,6 +30,8 @@ using records::GpuStatus;
 /// "Compute Capability 7.x and later: Shared Memory"). Bytes.
 constexpr std::uint64_t free_shared_bytes = 48 << 10;
 constexpr std::size_t most_stray_writes = 16;
+/// Of a kernel (CUDA C++ Programming Guide, "Function Parameters": 32,764 bytes from compute capability 7.0 on).
+constexpr std::size_t most_parameter_bytes = 32 << 10;
 
 /// The launch was not started.
 struct Refused : std::runtime_error {
@@ -110,6 +113,19 @@ class Event {
     libcuda::Event event_ = nullptr;
 };
 
+/// A kernel that was launched and may not have ended: unless it is known to be over, the process must end.
+class Running {
+  public:
+    explicit Running(bool& lost) : lost_(lost), before_(lost) { lost_ = true; }
+    void is_over() const { lost_ = before_; }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+
+  private:
+    bool& lost_;
+    bool before_;
+};
+
 /// The values of the parameters, with those that are addresses moved to where memory is now.
 std::vector<std::byte> parameters_of(const GpuLaunch& launch, const GpuCode& code,
                                      const DeviceMemory& memory) {
@@ -158,6 +174,13 @@ bool wait_for(const Driver& driver, const Event& event, const Limits& limits) {
         std::this_thread::sleep_for(pause);
         pause = std::min(pause * 2, std::chrono::microseconds(2000));
     }
+}
+
+/// "0.5", "60"
+std::string text_of(double seconds) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%g", seconds);
+    return text.data();
 }
 
 /// Errors of the kernel itself, as opposed to those of calls. CUDA wants the process ended after them.
@@ -242,8 +265,11 @@ void Gpu::execute(const GpuLaunch& launch, const GpuCode& code, const Contents& 
             functions.cuFuncSetAttribute(function, libcuda::FunctionAttribute::max_dynamic_shared_size_bytes,
                                          static_cast<int>(launch.dynamic_shared_bytes)));
     std::vector<std::byte> values = parameters_of(launch, code, *memory_);
+    // The PTX says how much the driver reads, and a record may lie.
+    values.resize(values.size() + most_parameter_bytes);
     std::vector<void*> pointers;
     for (const auto& parameter : code.parameters) pointers.push_back(values.data() + parameter.offset);
+    pointers.resize(pointers.size() + most_parameter_bytes, values.data() + launch.parameters.size());
     libcuda::LaunchAttribute attribute{};
     attribute.id = libcuda::LaunchAttributeId::cooperative;
     attribute.value.cooperative = 1;
@@ -262,13 +288,15 @@ void Gpu::execute(const GpuLaunch& launch, const GpuCode& code, const Contents& 
     begin.record();
     require(driver_, "cuLaunchKernelEx",
             functions.cuLaunchKernelEx(&config, function, pointers.data(), nullptr));
+    const Running running(lost_);
     end.record();
     if (!wait_for(driver_, end, limits)) {
         lost_ = true;  // the kernel may never end, and no call ends it but that of the process
         result.status = GpuStatus::timed_out;
-        result.message = "the kernel was not over after " + std::to_string(limits.seconds) + " seconds";
+        result.message = "the kernel was not over after " + text_of(limits.seconds) + " seconds";
         return;
     }
+    running.is_over();
     require(driver_, "cuCtxSynchronize", functions.cuCtxSynchronize());
     float milliseconds = 0;
     require(driver_, "cuEventElapsedTime",

@@ -51,6 +51,7 @@ class SharedMemory {
     void grow(std::uint64_t bytes);
     /// Maps the file as long as it is. False where that is less than `bytes`. @throws std::system_error
     [[nodiscard]] bool follow(std::uint64_t bytes);
+    [[nodiscard]] std::uint64_t size() const { return bytes_; }
     [[nodiscard]] std::span<std::byte> part(std::uint64_t offset, std::uint64_t bytes) {
         return {data_ + offset, bytes};
     }

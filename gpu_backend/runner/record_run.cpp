@@ -43,6 +43,22 @@ GpuResult run(const records::GpuLaunch& launch, const BlockReader& input, BlockW
     return result;
 }
 
+/// Those that are to run. @throws records::RecordError where there are none
+std::vector<records::GpuLaunch> launches_in(const BlockReader& file, const RecordRunOptions& options) {
+    std::vector<records::GpuLaunch> wanted;
+    std::string there;
+    for (std::size_t i = 0; i < file.count('G'); ++i) {
+        auto launch = records::launch_from(file.read('G', i).bytes());
+        there = i == 0 ? std::to_string(launch.number)
+                       : there.substr(0, there.find("..")) + ".." + std::to_string(launch.number);
+        if (launch.number >= options.first && launch.number <= options.last)
+            wanted.push_back(std::move(launch));
+    }
+    if (wanted.empty())
+        throw records::RecordError("none of the launches " + there + " of the file was asked for");
+    return wanted;
+}
+
 }  // namespace
 
 std::uint64_t run_file(const std::filesystem::path& input, const std::filesystem::path& output,
@@ -54,12 +70,11 @@ std::uint64_t run_file(const std::filesystem::path& input, const std::filesystem
     std::error_code error;
     if (std::filesystem::equivalent(input, output, error))
         throw records::RecordError("the results would replace " + input.string() + ": name another file");
+    const std::vector<records::GpuLaunch> wanted = launches_in(launches, options);
     gpu.start();  // before a file is made that nothing will be in
     BlockWriter results(output, records::result_format, nullptr);
     std::uint64_t failed = 0;
-    for (std::size_t i = 0; i < launches.count('G'); ++i) {
-        const auto launch = records::launch_from(launches.read('G', i).bytes());
-        if (launch.number < options.first || launch.number > options.last) continue;
+    for (const auto& launch : wanted) {
         const GpuResult result = run(launch, launches, results, gpu, options);
         if (result.status != GpuStatus::ran) ++failed;
         results.add('R', records::to_bytes(result));

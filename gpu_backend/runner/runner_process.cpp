@@ -7,6 +7,7 @@
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,12 +17,14 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
 
 #include "gpu_backend/runner/messages.h"
 #include "simulator/image/byte_stream.h"
+#include "simulator/memory/host_memory.h"
 
 namespace cudasim::runner {
 namespace {
@@ -84,20 +87,40 @@ int spawn(const std::filesystem::path& program, const std::string& libcuda, int 
 }
 
 /// A copy of the descriptor above those that the program gets, so that none is closed by being put in its
-/// place.
+/// place, and none is taken for a standard stream where those are closed.
 int moved_up(int descriptor) {
     const int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, memory_there + 1);
     close(descriptor);
     return moved;
 }
 
-/// Waits a little for a process whose socket is closed. False: it has not ended.
-bool has_ended(int process, int& status) {
+/// So that a runner that does not read, or ends inside of a message, is noticed.
+void limit_waiting(int socket) {
+    const timeval limit{.tv_sec = static_cast<time_t>(start_seconds), .tv_usec = 0};
+    (void)setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    (void)setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+}
+
+/// The status of a process whose socket is closed, for which it gets a second; nullopt where it goes on, or
+/// where others have waited for it.
+std::optional<int> status_at_end(int process) {
+    int status = 0;
     for (int attempt = 0; attempt < 1000; ++attempt) {
-        if (waitpid(process, &status, WNOHANG) == process) return true;
+        const pid_t ended = waitpid(process, &status, WNOHANG);
+        if (ended == process) return status;
+        if (ended < 0 && errno != EINTR) break;
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    return false;
+    return std::nullopt;
+}
+
+/// Why the host cannot hold the memory of a launch, of which it holds `held` bytes already; empty: it can.
+std::string lack_of_memory(std::uint64_t bytes, std::uint64_t held) {
+    constexpr std::uint64_t little = 64 << 20;
+    if (bytes <= held + little) return {};
+    if (bytes - held + memory::host_reserve <= memory::host_memory_available()) return {};
+    return "the launch's memory, " + memory::bytes_text(bytes) + ", is more than this host can give (" +
+           memory::describe_host_memory() + ")";
 }
 
 std::string how_it_ended(int status) {
@@ -135,31 +158,51 @@ RunnerProcess::~RunnerProcess() {
     end(false);
 }
 
-/// @param at_once false: it may end by itself
-void RunnerProcess::end(bool at_once) {
+/// Of the process that this one was forked from: its runner and its memory are left alone.
+void RunnerProcess::forget_other_process() {
+    if (owner_ == 0 || owner_ == getpid()) return;
     if (socket_ >= 0) close(socket_);
     socket_ = -1;
-    const int process = std::exchange(process_, 0);
-    if (process == 0 || owner_ != getpid()) return;
-    if (at_once) kill(process, SIGKILL);
+    process_ = 0;
+    owner_ = 0;
+    shared_.reset();
+}
+
+/// @param at_once false: it may end by itself
+void RunnerProcess::end(bool at_once) {
+    forget_other_process();
+    if (socket_ >= 0) close(socket_);
+    socket_ = -1;
+    const int process = process_.exchange(0);
+    if (process == 0) return;
     const auto begin = Clock::now();
-    // A process that is in the driver's part of the kernel may not end even then; it is left behind.
-    while (waitpid(process, nullptr, WNOHANG) == 0) {
-        if (!at_once && seconds_since(begin) > 1) kill(process, SIGKILL);
-        if (seconds_since(begin) > 3) return;
+    for (bool killed = false; waitpid(process, nullptr, WNOHANG) == 0;) {
+        if (!killed && (at_once || seconds_since(begin) > 1)) {
+            kill(process, SIGKILL);
+            killed = true;
+        }
+        if (seconds_since(begin) > 3) {
+            // A process that is in the driver's part of the kernel may not end even then. It is left behind,
+            // with the memory that it may still write to.
+            shared_.reset();
+            return;
+        }
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
 }
 
-const RunningGpu& RunnerProcess::start() {
-    if (process_ != 0 && owner_ == getpid()) return gpu_;
-    if (process_ != 0) {  // of the process that this one was forked from
-        close(socket_);
-        process_ = 0;
-        shared_.reset();
-    }
+RunningGpu RunnerProcess::start(const RunOptions& options) {
+    const std::lock_guard lock(mutex_);
+    start_locked(options);
+    return gpu_;
+}
+
+void RunnerProcess::start_locked(const RunOptions& options) {
+    forget_other_process();
+    if (process_ != 0) return;
     if (settings_.program.empty())
         throw NoRunner("the program cudasim-gpu-run is not installed beside cudasim's library", 1);
+    owner_ = getpid();
     if (!shared_) {
         const int file = memfd_create("cudasim-gpu-memory", MFD_CLOEXEC);
         const int kept = file < 0 ? -1 : moved_up(file);
@@ -170,32 +213,44 @@ const RunningGpu& RunnerProcess::start() {
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         throw NoRunner(std::string("a socket for the GPU's process: ") + std::strerror(errno), 1);
     const int there = moved_up(ends[1]);
-    process_ = there < 0 ? 0 : spawn(settings_.program, settings_.libcuda, there, shared_->file);
+    socket_ = moved_up(ends[0]);
+    process_ =
+        there < 0 || socket_ < 0 ? 0 : spawn(settings_.program, settings_.libcuda, there, shared_->file);
     const int error = errno;
     if (there >= 0) close(there);
-    socket_ = ends[0];
-    owner_ = getpid();
     if (process_ == 0) {
         end(true);
         throw NoRunner(settings_.program.string() + " cannot be started: " + std::strerror(error), 1);
     }
-    const bool answers = wait_for_answer({}, start_seconds);
+    limit_waiting(socket_);
+    bool answers = false;
+    try {
+        answers = wait_for_answer(options, start_seconds);
+    } catch (...) {
+        end(true);
+        throw;
+    }
     const auto message = answers ? receive(socket_) : std::nullopt;
     if (!message || message->kind != 'H') {
-        int status = 0;
-        const bool ended = answers && has_ended(process_, status);
-        if (ended) process_ = 0;
+        const auto status = answers ? status_at_end(process_) : std::nullopt;
+        if (status) process_ = 0;
         end(true);
         throw NoRunner(settings_.program.string() +
-                           (ended ? " " + how_it_ended(status) : std::string(" did not answer")) +
+                           (status ? " " + how_it_ended(*status) : std::string(" did not answer")) +
                            " while it loaded NVIDIA's driver",
                        11);
     }
-    image::ByteReader reader(message->bytes);
-    const int outcome = static_cast<int>(reader.number(1));
-    const std::string text = reader.text();
-    gpu_ = {text, static_cast<int>(reader.number(1)), static_cast<int>(reader.number(1))};
-    if (outcome == 0) return gpu_;
+    int outcome = 11;
+    std::string text;
+    try {
+        image::ByteReader reader(message->bytes);
+        outcome = static_cast<int>(reader.number(1));
+        text = reader.text();
+        gpu_ = {text, static_cast<int>(reader.number(1)), static_cast<int>(reader.number(1))};
+    } catch (const image::StreamError&) {
+        text = settings_.program.string() + " is not the cudasim-gpu-run of this cudasim";
+    }
+    if (outcome == 0) return;
     end(false);
     throw NoRunner(text, outcome);
 }
@@ -217,17 +272,27 @@ records::GpuResult RunnerProcess::run(
     const std::function<std::span<const std::byte>(std::size_t)>& before,
     const std::function<void(std::size_t, std::span<const std::byte>)>& after, const RunOptions& options) {
     const std::lock_guard lock(mutex_);
-    start();
-    const auto lost = [&](GpuStatus status, const std::string& message) {
-        end(true);
+    start_locked(options);
+    const auto other = [&](GpuStatus status, const std::string& message) {
         return GpuResult{.number = launch.number,
                          .kernel = launch.kernel,
                          .status = status,
                          .message = message,
                          .gpu = gpu_.name};
     };
+    const auto lost = [&](GpuStatus status, const std::string& message) {
+        end(true);
+        return other(status, message);
+    };
     const auto offsets = offsets_of(launch);
-    shared_->memory.grow(offsets.back());
+    if (const std::string lack = lack_of_memory(offsets.back(), shared_->memory.size()); !lack.empty())
+        return other(GpuStatus::failed, lack);
+    try {
+        shared_->memory.grow(offsets.back());
+    } catch (const std::exception& error) {  // limits of the process: std::system_error, std::bad_alloc
+        return other(GpuStatus::failed, "there is no room for the launch's memory, " +
+                                            memory::bytes_text(offsets.back()) + ": " + error.what());
+    }
     for (std::size_t i = 0; i < launch.memory.size(); ++i)
         std::ranges::copy(before(i), shared_->memory.part(offsets[i], launch.memory[i].bytes).begin());
     image::ByteWriter writer;
@@ -236,23 +301,22 @@ records::GpuResult RunnerProcess::run(
         writer.number(part.size(), 8);
         writer.raw(part.data(), part.size());
     }
-    bool answers = send(socket_, 'L', writer.bytes());
+    if (writer.bytes().size() > most_message_bytes)
+        return other(GpuStatus::failed, "the launch has too many allocations to be sent");
+    const bool sent = send(socket_, 'L', writer.bytes());
     try {
-        if (answers && !wait_for_answer(options, options.seconds + spare_seconds))
+        if (sent && !wait_for_answer(options, options.seconds + options.spare_seconds))
             return lost(GpuStatus::timed_out, "the process that runs the kernel did not answer in time");
     } catch (...) {
         end(true);
         throw;
     }
-    const auto message = answers ? receive(socket_) : std::nullopt;
+    const auto message = sent ? receive(socket_) : std::nullopt;
     if (!message || message->kind != 'R' || message->bytes.empty()) {
-        int status = 0;
-        std::string text = "the process that runs the kernel sent no result";
-        if (has_ended(process_, status)) {
-            process_ = 0;
-            text = "the process that runs the kernel " + how_it_ended(status);
-        }
-        return lost(GpuStatus::lost, text);
+        const auto status = status_at_end(process_);
+        if (status) process_ = 0;
+        return lost(GpuStatus::lost, std::string("the process that runs the kernel ") +
+                                         (status ? how_it_ended(*status) : "sent no result"));
     }
     const bool ends = message->bytes.back() != std::byte{0};
     GpuResult result;
@@ -262,6 +326,9 @@ records::GpuResult RunnerProcess::run(
         end(true);
         throw;
     }
+    result.number = launch.number;
+    result.kernel = launch.kernel;
+    if (result.gpu.empty()) result.gpu = gpu_.name;
     if (result.status == GpuStatus::ran)
         for (std::size_t i = 0; i < launch.memory.size(); ++i)
             after(i, shared_->memory.part(offsets[i], launch.memory[i].bytes));

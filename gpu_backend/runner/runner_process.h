@@ -6,6 +6,7 @@
 //   GpuResult result = gpu.run(launch, code, before, after, {.seconds = 60});
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -34,7 +35,10 @@ struct RunnerSettings {
 
 struct RunOptions {
     double seconds = 60;  ///< for the kernel
-    /// Asked every 50 ms while the runner works; true ends it. May throw, which ends it, too.
+    /// For what comes before and after the kernel: copies, and the compilation of PTX. The runner is ended
+    /// when it has not answered after both.
+    double spare_seconds = 120;
+    /// Asked every 50 ms while the runner starts or works; true ends it. May throw, which ends it, too.
     std::function<bool()> stop;
 };
 
@@ -45,7 +49,8 @@ struct RunningGpu {
 };
 
 /// Starts the program when the first launch comes, and again after one that CUDA does not survive. Several
-/// threads may use it, one at a time.
+/// threads may use it: their launches run one after another. A process that was forked starts a program of
+/// its own.
 class RunnerProcess {
   public:
     explicit RunnerProcess(RunnerSettings settings);
@@ -54,26 +59,32 @@ class RunnerProcess {
     RunnerProcess& operator=(const RunnerProcess&) = delete;
 
     /// Runs one launch. `before(i)` is the content of launch.memory[i]; after a launch that ran,
-    /// `after(i, bytes)` gets what it is then, valid during the call only.
-    /// @throws NoRunner; records::RecordError where the runner answers what is no result
+    /// `after(i, bytes)` gets what it is then, valid during the call only. Launches that did not run to their
+    /// end have a status that says so.
+    /// @throws NoRunner; records::RecordError where the runner answers what is no result; what `before`,
+    ///     `after` and
+    ///     options.stop throw
     [[nodiscard]] records::GpuResult run(
         const records::GpuLaunch& launch, const records::GpuCode& code,
         const std::function<std::span<const std::byte>(std::size_t)>& before,
         const std::function<void(std::size_t, std::span<const std::byte>)>& after, const RunOptions& options);
-    /// Starts the program if it does not run yet. @throws NoRunner
-    const RunningGpu& start();
+    /// Starts the program if it does not run yet. @throws NoRunner; what options.stop throws
+    RunningGpu start(const RunOptions& options = {});
     /// Process id; 0: it does not run.
     [[nodiscard]] int process() const { return process_; }
 
   private:
+    void start_locked(const RunOptions& options);
+    void forget_other_process();
     void end(bool at_once);
     [[nodiscard]] bool wait_for_answer(const RunOptions& options, double seconds);
 
     struct Shared;
     std::mutex mutex_;
     RunnerSettings settings_;
-    int process_ = 0, socket_ = -1;
-    long owner_ = 0;  ///< the process that started it; a forked child must not use it
+    std::atomic<int> process_ = 0;  ///< written with the mutex
+    int socket_ = -1;
+    long owner_ = 0;  ///< the process that `socket_`, `process_` and `shared_` belong to
     RunningGpu gpu_;
     std::unique_ptr<Shared> shared_;
 };

@@ -4,11 +4,14 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <bit>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
+#include <thread>
 
 #include "gpu_backend/runner/execution.h"
 #include "gpu_backend/runner/messages.h"
@@ -26,11 +29,41 @@ void hello(int socket, libcuda::Outcome outcome, const std::string& text, libcud
     (void)send(socket, 'H', writer.bytes());
 }
 
-/// Whether the other side has ended: it sends nothing while it waits for a result.
-bool has_ended(int socket) {
+/// Whether the other side has closed its end, or does so within this time.
+bool is_closed(int socket, int milliseconds) {
     pollfd state{socket, POLLRDHUP, 0};
-    return poll(&state, 1, 0) > 0 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+    return poll(&state, 1, milliseconds) > 0 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
+
+/// Ends this process when the one that started it is gone, also while a call of the driver does not return. A process that
+/// was forked from that one may hold its end of the socket open, so its id counts, too.
+class Watch {
+  public:
+    explicit Watch(int socket) : thread_([this, socket, starter = getppid()] { run(socket, starter); }) {}
+    ~Watch() {
+        over_ = true;
+        thread_.join();
+    }
+    Watch(const Watch&) = delete;
+    Watch& operator=(const Watch&) = delete;
+    [[nodiscard]] bool nobody_waits() const { return nobody_waits_; }
+
+  private:
+    void run(int socket, pid_t starter) {
+        while (!is_closed(socket, 1000) && getppid() == starter)
+            if (over_) return;
+        nobody_waits_ = true;
+        // The main thread ends by itself unless it is in a call of the driver.
+        for (int i = 0; i < 20; ++i) {
+            if (over_) return;
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        }
+        _exit(0);
+    }
+
+    std::atomic<bool> over_ = false, nobody_waits_ = false;
+    std::thread thread_;
+};
 
 struct Request {
     double seconds = 0;
@@ -53,7 +86,7 @@ Request request_from(std::span<const std::byte> bytes) {
     }
 }
 
-records::GpuResult run(Gpu& gpu, const Request& request, SharedMemory& memory, int socket) {
+records::GpuResult run(Gpu& gpu, const Request& request, SharedMemory& memory, const Watch& watch) {
     const auto offsets = offsets_of(request.launch);
     if (!memory.follow(offsets.back()))
         return {.status = records::GpuStatus::failed, .message = "the launch's memory was not sent"};
@@ -62,13 +95,14 @@ records::GpuResult run(Gpu& gpu, const Request& request, SharedMemory& memory, i
     };
     Limits limits;
     limits.seconds = request.seconds;
-    limits.nobody_waits = [socket] { return has_ended(socket); };
+    limits.nobody_waits = [&watch] { return watch.nobody_waits(); };
     return gpu.run(request.launch, request.code, contents, limits);
 }
 
 }  // namespace
 
 int serve(int socket, int memory_file, const libcuda::Search& search) {
+    const Watch watch(socket);
     std::optional<Gpu> gpu;
     try {
         gpu.emplace(search);
@@ -81,7 +115,7 @@ int serve(int socket, int memory_file, const libcuda::Search& search) {
     while (const auto message = receive(socket)) {
         records::GpuResult result;
         try {
-            result = run(*gpu, request_from(message->bytes), memory, socket);
+            result = run(*gpu, request_from(message->bytes), memory, watch);
         } catch (const records::RecordError& error) {
             result.status = records::GpuStatus::refused;
             result.message = error.what();

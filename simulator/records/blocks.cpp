@@ -14,6 +14,7 @@
 
 #include "simulator/image/byte_stream.h"
 #include "simulator/memory/host_memory.h"
+#include "simulator/records/gpu_launch.h"
 
 namespace cudasim::records {
 
@@ -118,7 +119,7 @@ void BlockWriter::close() {
 }
 
 std::vector<std::byte> bytes_of(const std::filesystem::path& path) {
-    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // or a pipe would be waited for
     if (file < 0) throw cannot("read", path);
     struct stat status{};
     if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
@@ -165,8 +166,16 @@ RecordError BlockReader::malformed(std::uint64_t offset, const std::string& what
 }
 
 void BlockReader::index(const FileFormat& format) {
-    if (bytes_.size() < header_bytes || std::memcmp(bytes_.data(), format.magic.data(), magic_bytes) != 0)
+    const auto begins_with = [this](const FileFormat& other) {
+        return bytes_.size() >= header_bytes &&
+               std::memcmp(bytes_.data(), other.magic.data(), magic_bytes) == 0;
+    };
+    if (!begins_with(format)) {
+        for (const FileFormat& other : {launch_format, result_format})
+            if (begins_with(other))
+                throw RecordError("this is a " + std::string(other.name) + ", not a " + name_);
         throw malformed(0, "the header is another one");
+    }
     image::ByteReader rest(std::span<const std::byte>(bytes_).subspan(magic_bytes));
     const auto version = static_cast<std::uint32_t>(rest.number(4));
     (void)rest.number(4);

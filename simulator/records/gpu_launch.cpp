@@ -15,6 +15,8 @@ namespace {
 constexpr std::uint64_t most_elements = most_block_bytes;
 constexpr std::uint64_t most_parameter_bytes = 1 << 20;
 constexpr std::uint64_t most_shared_bytes = 64 << 20;
+/// Of virtual memory, with five levels of pages; sums of addresses and sizes below it do not overflow.
+constexpr std::uint64_t end_of_addresses = std::uint64_t{1} << 57;
 
 RecordError wrong(const std::string& what) {
     return RecordError("a launch for a GPU is malformed: " + what);
@@ -230,8 +232,9 @@ void check(const GpuLaunch& launch) {
         throw wrong("it has more parameters than a kernel can have");
     std::uint64_t end = 0;
     for (const GpuMemory& range : launch.memory) {
-        if (range.bytes == 0 || range.address + range.bytes < range.address)
-            throw wrong("an allocation has no possible size");
+        if (range.bytes == 0 || range.bytes > end_of_addresses ||
+            range.address > end_of_addresses - range.bytes)
+            throw wrong("an allocation has no possible size or address");
         if (range.address < end) throw wrong("allocations overlap, or are not in order");
         if (range.before.bytes != 0 && range.before.bytes != range.bytes)
             throw wrong("an allocation's content is not of its size");
@@ -241,6 +244,7 @@ void check(const GpuLaunch& launch) {
 
 void check(const GpuResult& result) {
     if (result.status > GpuStatus::lost) throw wrong("a result has no known status");
+    if (!(result.milliseconds >= 0 && result.milliseconds < 1e15)) throw wrong("a result's time is no time");
     for (const auto& changes : result.changes) {
         std::uint64_t end = 0;
         for (const GpuChange& change : changes) {

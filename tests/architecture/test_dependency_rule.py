@@ -51,7 +51,7 @@ ALLOWED = {
         "simulator/checks", "simulator/driver", "simulator/execution", "simulator/findings", "simulator/image", "simulator/jit",
         "simulator/records",
     },
-    "gpu_backend/runner": {"gpu_backend/libcuda", "simulator/findings", "simulator/image", "simulator/records"},
+    "gpu_backend/runner": {"gpu_backend/libcuda", "simulator/findings", "simulator/image", "simulator/memory", "simulator/records"},
     "gpu_backend/runner/program": {"gpu_backend/libcuda", "gpu_backend/runner", "simulator/records"},
     "gpu_backend/comparison": set(),
     "gpu_backend/simulated_libdevice": {"gpu_backend", "frontend/ptx", "simulator/image"},

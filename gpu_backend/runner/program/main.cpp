@@ -1,9 +1,12 @@
 // cudasim-gpu-run: runs recorded launches on the GPU of this machine. It needs NVIDIA's driver and nothing
 // else: neither Python nor LLVM nor a CUDA toolkit.
+#include <sys/auxv.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <string>
 
 #include "gpu_backend/libcuda/driver.h"
@@ -27,6 +30,15 @@ void print(const records::GpuResult& result) {
         line += "; it wrote " + std::to_string(result.stray_bytes) + " bytes outside of every allocation";
     std::puts(line.c_str());
     std::fflush(stdout);
+}
+
+/// The file of this program, for the child process that uses the GPU. Without /proc, as it was started.
+std::filesystem::path this_program() {
+    std::error_code error;
+    auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+    if (!error && std::filesystem::exists(program, error)) return program;
+    const char* started_as = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+    return started_as != nullptr ? started_as : "";
 }
 
 int show_gpus() {
@@ -98,7 +110,7 @@ int main(int argc, char** argv) {
     if (!launches.empty() && !read_range(launches, options))
         return refuse("'" + launches + "' names no launches: write 3, 3..5, 3.. or ..5");
     try {
-        runner::RunnerProcess gpu({.program = std::filesystem::read_symlink("/proc/self/exe")});
+        runner::RunnerProcess gpu({.program = this_program()});
         return runner::run_file(input, output, gpu, options, &print) == 0 ? 0 : 1;
     } catch (const runner::NoRunner& none) {
         std::fprintf(stderr, "cudasim-gpu-run: %s\n", none.what());
