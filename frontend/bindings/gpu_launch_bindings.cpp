@@ -196,6 +196,8 @@ void bind_gpu_launches(py::module_& module) {
                                })
         .def_property_readonly("milliseconds",
                                [](const GpuOutcome& self) { return self.result.milliseconds; })
+        .def_property_readonly("load_milliseconds",
+                               [](const GpuOutcome& self) { return self.result.load_milliseconds; })
         .def_property_readonly("same_addresses",
                                [](const GpuOutcome& self) { return self.result.same_addresses; })
         .def_property_readonly("printed",

@@ -257,7 +257,10 @@ void Gpu::execute(const GpuLaunch& launch, const GpuCode& code, const Contents& 
     result.same_addresses = memory_->at_same_addresses();
     if (!result.same_addresses) refuse_other_addresses(launch, code);
     memory_->fill(launch.memory, contents);
+    const auto begin_of_load = std::chrono::steady_clock::now();
     const Module module(driver_, code, lost_);
+    result.load_milliseconds =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin_of_load).count();
     const libcuda::Function function = module.function(code.entry);
     if (launch.dynamic_shared_bytes > free_shared_bytes)
         require(

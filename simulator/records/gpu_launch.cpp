@@ -195,6 +195,7 @@ void fields(Stream& stream, Each& result) {
     stream(result.driver_minor);
     stream(result.same_addresses);
     stream(result.milliseconds);
+    stream(result.load_milliseconds);
     stream(result.printed);
     stream(result.faults);
     stream(result.changes);

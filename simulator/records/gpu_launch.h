@@ -99,7 +99,8 @@ struct GpuResult {
     std::uint32_t capability_major = 0, capability_minor = 0;
     std::uint32_t driver_major = 0, driver_minor = 0;  ///< CUDA's version that the driver supports
     bool same_addresses = true;
-    double milliseconds = 0;  ///< of the kernel, by events of the driver
+    double milliseconds = 0;       ///< of the kernel, by events of the driver
+    double load_milliseconds = 0;  ///< until the module was loaded, by the host's clock
     std::string printed;
     std::vector<std::byte> faults;                ///< of fault_variable
     std::vector<std::vector<GpuChange>> changes;  ///< for each of GpuLaunch::memory; files only
