@@ -10,7 +10,8 @@ debuggers.py  what debuggers cost the program: conditions, launches
 debug_sessions.py  what their user waits for: steps, stops, going back
 checked.py    what checks cost launches
 compared.py   what comparing results with those of a GPU costs
+maths.py      maths functions of NVIDIA's libdevice beside the simulator's
 timing.py     medians of repeated runs; processor time where a measurement has one core
-measure.py    one side in a process of its own: python -m bench.measure cudasim|simulator|njit|numpy|pocl|pdb|gdb|oclgrind
+measure.py    one side in a process of its own: python -m bench.measure cudasim|simulator|njit|numpy|pocl|pdb|gdb|oclgrind|own
 __main__.py   runs the sides, prints the table, writes JSON
 """

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-from bench import checked, compared, debuggers
+from bench import checked, compared, debuggers, maths
 from bench.bars import BARS
 from bench.measure import ONE_CORE
 
@@ -27,8 +27,9 @@ FRESH = {
     *debuggers.OWN,
     *checked.OWN,
     *compared.OWN,
+    *maths.OWN,
 }
-PEERS = ("simulator", "njit", "numpy", "pocl", *debuggers.PEERS)
+PEERS = ("simulator", "njit", "numpy", "pocl", *debuggers.PEERS, *maths.PEERS)
 
 
 def measure(python, side, names, cache=None):
@@ -55,7 +56,9 @@ def measure_all(numba_python, bars):
     for side in PEERS:
         names = list(dict.fromkeys(bar.peer_measurement for bar in bars if bar.peer == side))
         print(f"bench: {side}: {', '.join(names)}" if names else f"bench: {side}: nothing", flush=True)
-        answer = measure(sys.executable if side in ("numpy", *debuggers.PEERS) else numba_python, side, names)
+        answer = measure(
+            sys.executable if side in ("numpy", *debuggers.PEERS, *maths.PEERS) else numba_python, side, names
+        )
         if "absent" in answer:
             absent[side] = answer["absent"]
             continue

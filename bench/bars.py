@@ -7,7 +7,7 @@ from dataclasses import dataclass
 class Bar:
     name: str  # of the measurement on every side, unless told otherwise below
     title: str
-    peer: str  # "simulator", "njit", "numpy", "pocl", "pdb", "gdb", "oclgrind", or "" for an absolute bar
+    peer: str  # "simulator", "njit", "numpy", "pocl", "pdb", "gdb", "oclgrind", "own" (cudasim, set otherwise), or "" for an absolute bar
     limit: float  # with a peer: a ratio; else in the measurement's unit
     unit: str = "s"
     peer_name: str = ""  # of the peer's measurement, where that is another
@@ -150,6 +150,7 @@ BARS = (
     Bar("reverse_step", "reverse-step after 10**9 statements of a million threads", "", 250e-3),
     Bar("reverse_step_spin", "reverse-step after 10**9 statements of one thread", "", 250e-3),
     Bar("reverse_continue", "reverse-continue, beside the way forward", "", 2.0, "x"),
+    Bar("maths_functions", "ten maths functions of libdevice beside the simulator's own, one core", "own", 6),
     *_with_checks("matmul", "tiled matmul 512", 4, 5.5),
     *_with_checks("add", "vector add of 1 million", 6, 8),
     *_with_checks("stencil", "5-point stencil 1024 x 1024", 6, 8),

@@ -16,7 +16,7 @@ import sys
 
 import numpy as np
 
-from bench import checked, compared, compiling, debuggers, workloads
+from bench import checked, compared, compiling, debuggers, maths, workloads
 from bench.timing import REPEATS, Absent, require, timed, use_one_core
 
 ONE_CORE = {"vector_add_large", "matmul_naive", "mandelbrot", "pi", "barrier", "shuffle", "fiber", "python_thread",
@@ -350,9 +350,13 @@ def main(side, names):
     if side in ("njit", "pocl") or set(names) <= ONE_CORE:
         use_one_core()
     found = versions()
-    if side in debuggers.PEERS:
+    if side in debuggers.PEERS or side in maths.PEERS:
         try:
-            peers = {**debuggers.PEERS[side], **checked.PEERS.get(side, {})}
+            peers = {
+                name: each
+                for table in (debuggers.PEERS, checked.PEERS, maths.PEERS)
+                for name, each in table.get(side, {}).items()
+            }
             results = {name: peers[name]() for name in names}
         except Absent as reason:
             print(json.dumps({"absent": str(reason)}))
@@ -380,7 +384,7 @@ def main(side, names):
         if ("cudasim" in pathlib.Path(implementation).parts[-3:]) != (side == "cudasim"):
             raise SystemExit(f"bench: {side} wanted, but numba.cuda is {implementation}")
     results = {}
-    functions = {"import": import_time, **debuggers.OWN, **checked.OWN, **compared.OWN}
+    functions = {"import": import_time, **debuggers.OWN, **checked.OWN, **compared.OWN, **maths.OWN}
     for name in names:
         results[name] = functions[name]() if name in functions else getattr(bench, name)()
     print(json.dumps({"results": results, "versions": found}))
