@@ -242,7 +242,7 @@ void LaunchCapture::take_results() {
         const std::span content(reinterpret_cast<const std::byte*>(range.address), range.bytes);
         range.after_hash = hash_of(content);
         if (!options_.keep_after) continue;
-        if (hash_of(range.before->bytes()) == *range.after_hash) {
+        if (std::memcmp(range.before->data(), content.data(), content.size()) == 0) {
             range.after = range.before;
             continue;
         }

@@ -123,8 +123,8 @@ def test_a_write_behind_the_end_shows(run, gpu):
     program = SAXPY + "print(json.dumps(cudasim.compare(saxpy[4, 256], 2, x, y, raises=False).report))"
     launch = report_of(run.script(program, **gpu("put=p4+4004:77")))["launches"][0]
     assert launch["verdict"] == "different"
-    assert launch["stray"]["bytes"] == 1
-    assert launch["stray"]["first"][0]["near"].startswith("4 bytes behind the end of ")
+    (write,) = launch["outside"]
+    assert write["bytes"] == 1 and write["near"].startswith("4 bytes behind the end of ")
 
 
 def test_global_variables_and_pointers_in_memory_hold(run, gpu):
@@ -242,6 +242,6 @@ print(json.dumps(found.report))
     assert launch["verdict"] == "same", launch
     (first,) = launch["faults"]  # of each place the lowest thread, as in the simulator's reports
     assert done.stdout.startswith("tid=[7, 0, 0] ctaid=[0, 0, 0]: index -65 is out of bounds")
-    assert (first["thread"], first["line"]) == ([7, 0, 0], 19) and "index -65 is out of bounds" in first[
+    assert (first["thread"], first["where"]["line"]) == ([7, 0, 0], 19) and "index -65 is out of bounds" in first[
         "message"
     ]

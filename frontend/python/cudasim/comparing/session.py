@@ -65,6 +65,8 @@ def compare_outcome(
         launch = _described(record, outcome, {"status": status, "message": outcome.message})
         if outcome.status in ("faulted", "timed-out", "lost"):
             launch["verdict"] = "different"
+            kind = outcome.message.partition(" returned ")[2].partition(" ")[0] or outcome.status
+            launch["faults"] = [{"kind": kind, "message": outcome.message}]
         return launch
     launch = _described(record, outcome, {"status": "ran", "milliseconds": outcome.milliseconds})
     launch.update(json.loads(_native.compare_with_outcome(record, outcome, wanted)))
@@ -75,10 +77,6 @@ def compare_outcome(
         if any(fault not in simulated for fault in launch["faults"]):
             launch["verdict"] = "different"
     if outcome.stray_bytes:
-        launch["stray"] = {
-            "bytes": outcome.stray_bytes,
-            "first": [_stray(record, *write) for write in outcome.stray],
-        }
         launch["verdict"] = "different"
     if launch["verdict"] == "different":
         add_accesses(record, launch)
@@ -86,6 +84,14 @@ def compare_outcome(
         launch["explanations"] = json.loads(
             _native.explain_launch(record, outcome, wanted, gpu, gpu_seconds=limit)
         )
+    if outcome.stray_bytes:
+        stray = [_stray(record, *write) for write in outcome.stray]
+        launch["outside"] = stray + launch["outside"]
+        counted = launch["outside_count"]
+        launch["outside_count"] = {
+            "bytes": counted["bytes"] + outcome.stray_bytes,
+            "runs": counted["runs"] + len(stray),
+        }
     return launch
 
 
@@ -137,8 +143,7 @@ def _fault(finding: dict[str, Any]) -> dict[str, Any]:
         "message": finding["message"],
         "thread": finding["thread"]["tid"],
         "block": finding["thread"]["ctaid"],
-        "file": place.get("file", ""),
-        "line": place.get("line", 0),
+        "where": {name: place[name] for name in ("file", "line", "function")} if place else None,
     }
 
 
@@ -153,7 +158,7 @@ def _stray(record: Any, address: int, count: int) -> dict[str, Any]:
     if nearest is not None:
         label = nearest["label"] or "an allocation"
         where = "before" if nearest["address"] > address else "behind the end of"
-        near = f"{distance(nearest)} bytes {where} {label}"
+        near = f"{distance(nearest)} bytes {where} {label}, where nothing is allocated"
     return {"address": address, "bytes": count, "near": near}
 
 
