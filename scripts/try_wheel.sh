@@ -53,6 +53,13 @@ else
 fi
 alone venv/bin/cudasim run vector_add.py
 alone venv/bin/cudasim info | sed -n 2,4p
+# The program for machines with a GPU: with nothing in its environment, and on those with glibc 2.28, too.
+runner=$(dirname "$extension")/cudasim-gpu-run
+env -i "$runner" --version
+if command -v readelf >/dev/null; then
+    newest=$(readelf -VW "$runner" | grep -oE 'GLIBC_[0-9.]+' | sort -uV | tail -1)
+    [[ $(printf '%s\n' "$newest" GLIBC_2.28 | sort -V | tail -1) == GLIBC_2.28 ]] || fail "cudasim-gpu-run needs $newest"
+fi
 report=$(ENABLE_CUDASIM=1 alone venv/bin/python wrong.py 2>&1) && fail "no error reported"
 grep -F 'IndexError: tid=[10, 0, 0] ctaid=[0, 0, 0]: index 10 is out of bounds' <<<"$report" || fail "$report"
 echo "wheel: works in a fresh virtual environment"

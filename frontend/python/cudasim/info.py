@@ -71,6 +71,7 @@ def collect() -> Any:
             "package": cudasim.__path__[0],
             "python": sys.executable,
             "machine": platform.machine(),
+            "cudasim_gpu_run": _native.find_gpu_runner() or None,
             "switch": "on" if switch.is_on() else "off",
         },
         "devices": simulated,
