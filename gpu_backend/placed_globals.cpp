@@ -2,6 +2,7 @@
 // be stored, passed to functions, and be members of structures.
 #include "gpu_backend/placed_globals.h"
 
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DerivedTypes.h>
 #include <llvm/IR/Instructions.h>
@@ -77,7 +78,7 @@ bool is_only_printed(const llvm::Value& pointer) {
         }
         if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(user)) {
             const bool is_local =
-                llvm::isa<llvm::AllocaInst>(store->getPointerOperand()->stripInBoundsConstantOffsets());
+                llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(store->getPointerOperand()));
             if (store->getValueOperand() == &pointer && is_local) continue;
         }
         return false;

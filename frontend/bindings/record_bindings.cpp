@@ -13,6 +13,7 @@
 #include "simulator/driver/record_file.h"
 #include "simulator/driver/replay.h"
 #include "simulator/findings/writers.h"
+#include "simulator/image/code_addresses.h"
 
 namespace py = pybind11;
 
@@ -29,7 +30,8 @@ struct Recorder {
     std::string version;
     driver::CaptureOptions options;
 };
-std::unique_ptr<Recorder> recorder;
+// Never destroyed: Python may be gone when the process ends.
+std::unique_ptr<Recorder>& recorder = *new std::unique_ptr<Recorder>;
 
 void record_launches(const py::object& wants, const py::object& take, const std::string& version,
                      bool keep_after) {
@@ -272,7 +274,7 @@ py::object launch_recorded(BoundPlan& bound, std::span<const std::byte> paramete
         Runs::compiled_code, chosen, bound.progress, plan.image.sources(),
         [&](const LaunchOptions& options) {
             capture.emplace(*plan.device, std::move(described), plan.loaded.get(),
-                            std::vector<std::uint64_t>(), capture_options);
+                            image::wide_constants(plan.image), capture_options);
             const CaptureAsCore source(*capture, plan.image);
             const debugger::CoreSource::OfThisThread offered(source);
             LaunchOptions tee = options;

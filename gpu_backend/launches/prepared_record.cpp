@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "gpu_backend/recorded_code.h"
+#include "simulator/image/code_addresses.h"
 
 namespace cudasim::gpu_launches {
 namespace {
@@ -50,6 +51,12 @@ KnownCode& known_code() {
     return known;
 }
 
+bool is_in_memory(const driver::LaunchRecord& record, std::uint64_t word) {
+    return std::ranges::any_of(record.memory, [word](const driver::RecordedMemory& range) {
+        return range.before && word >= range.address && word - range.address < range.bytes;
+    });
+}
+
 }  // namespace
 
 void add_gpu_code(driver::LaunchRecord& record, const PreparationOptions& options) {
@@ -80,6 +87,9 @@ void add_gpu_code(driver::LaunchRecord& record, const PreparationOptions& option
     ptx.globals_base = key.globals_base;
     const auto image = image::KernelImage::deserialise(record.image.bytes());
     record.gpu = gpu_backend::gpu_code_of(image, record.kernel, ptx);
+    const auto constants = image::wide_constants(image);
+    if (std::ranges::any_of(constants, [&](std::uint64_t word) { return is_in_memory(record, word); }))
+        record.gpu->has_addresses = true;
     known_code().keep(std::move(key), *record.gpu);
 }
 

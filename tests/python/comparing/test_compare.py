@@ -245,3 +245,19 @@ print(json.dumps(found.report))
     assert (first["thread"], first["where"]["line"]) == ([7, 0, 0], 19) and "index -65 is out of bounds" in first[
         "message"
     ]
+
+
+def test_an_array_from_outside_of_the_kernel_is_sent(run, gpu):
+    program = SAXPY + """
+outside = cuda.to_device(np.arange(3.0))
+
+@cuda.jit
+def kernel(out):
+    i = cuda.grid(1)
+    out[i] = 2 * outside[i]
+    outside[i] = 10
+
+print(json.dumps(cudasim.compare(kernel[1, 3], np.zeros(3), raises=False).report))
+"""
+    launch = report_of(run.script(program, **gpu()))["launches"][0]
+    assert launch["verdict"] == "same" and launch["outside"] == []

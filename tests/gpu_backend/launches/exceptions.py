@@ -1,0 +1,47 @@
+"""Launches that do not leave the same bits on both sides, and why.
+
+A row applies to the launches of the tests that its pattern describes. Each is an expectation: where such a launch is equal after
+all, its row has to go.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+UNWRITTEN = (
+    "reads shared or local memory that nobody has written: the simulator shows a recognisable value there, and LLVM, which "
+    "sees no store, makes it zero in PTX"
+)
+NAN_BITS = (
+    "only the bits of NaN: LLVM leaves sign and payload of a NaN that an operation makes open, and both code generators order "
+    "the operands of additions and multiplications as they like"
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Exception_:
+    """A launch that is expected to differ."""
+
+    test: str  #: pattern of the test's name, "test_arrays.py::test_x[float32]"
+    reason: str  #: pattern of the beginning of what is found
+    cause: str
+    fma: bool | None = None  #: only with multiply-adds fused, or not; None: in both cases
+    surely: bool = True  #: whether every launch of these tests differs
+
+    def applies(self, row: dict, fma: bool) -> bool:
+        return self.fma in (None, fma) and re.search(self.test, row["test"]) is not None
+
+    def explains(self, row: dict) -> bool:
+        return re.match(self.reason, row["reason"]) is not None
+
+
+EXCEPTIONS = (
+    Exception_(r"test_array_memory\.py::test_fresh_memory_is_poisoned", r"\d+ elements of out", UNWRITTEN),
+    Exception_(r"test_value_rules\.py::test_fresh_arrays_hold_no_zeros", r"\d+ elements of out", UNWRITTEN),
+    Exception_(r"test_complex\.py::test_cmath_has_cpythons_values\[tan\]", r"bits of \d+ NaN", NAN_BITS),
+    Exception_(r"test_numpy_calls\.py::test_ufuncs_of_one_number", r"bits of \d+ NaN", NAN_BITS, surely=False),
+    Exception_(
+        r"test_complex\.py::test_arithmetic_gives_numbas_bits", r"bits of \d+ NaN", NAN_BITS, fma=False, surely=False
+    ),
+)
