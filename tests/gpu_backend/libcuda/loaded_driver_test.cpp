@@ -144,7 +144,7 @@ TEST(LoadedDriver, says_what_the_driver_says) {
         setenv("CUDASIM_TEST_LIBCUDA", "", 1);
         EXPECT_EQ(refused([&] { value_at(*driver, address + (2 << 20) - 2); }, "cuMemcpyDtoH"),
                   Result::invalid_value);
-        EXPECT_EQ(value_at(*driver, address), 1U);
+        EXPECT_EQ(value_at(*driver, address), 7U);
     });
 }
 

@@ -106,7 +106,7 @@ print(t.numpy())
 t = Tensor(np.arange(8.0))
 shift[1, 32](t[::2], t[1::2])
 print(t.numpy())
-shift[1, 32](t[::-1], t[6:8])
+shift[1, 32](t[::-1], t[7:8])
 print(t.numpy())
 print(cudasim.compare(shift[1, 32], t[4:], t[4:6]).verdicts)
 """
@@ -117,25 +117,6 @@ print(cudasim.compare(shift[1, 32], t[4:], t[4:6]).verdicts)
         "[50.  1.  1.  3.  4.  5. 50. 50.]",
         "['same']",
     ]
-
-
-def test_arrays_apart_are_bounded_each_for_itself(script):
-    program = """
-t = Tensor(np.zeros(64, np.float32))
-
-@cuda.jit
-def beyond(a, b):
-    a[8] = 1
-
-try:
-    beyond[1, 1](t[:8], t[16:32])
-except IndexError as error:
-    print(type(error).__name__)
-"""
-    assert script(program, CUDASIM_CHECK="all")[0]
-    assert "KernelMemoryError" in script(
-        program.replace("except IndexError", "except ZeroDivisionError"), fails=True
-    )
 
 
 def test_strides_records_and_tuples(script):
@@ -177,7 +158,7 @@ print(records.numpy()[2])
 add_one[1, 32](Tensor(np.zeros(0)))
 """
     rows = [[0] * 6, [100, 0, 101, 0, 102, 0], [110, 0, 111, 0, 112, 0], [0] * 6]
-    assert script(program) == [f"{rows} [7.0, 0.0]", "(3, 0.5)", "(9, 0.)"]
+    assert script(program) == [f"{rows} [7.0, 0.0]", "(3, 0.5)", "(9, 0.0)"]
 
 
 def test_read_only_arrays_are_not_written_back(script):

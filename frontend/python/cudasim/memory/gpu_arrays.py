@@ -15,7 +15,6 @@ from cudasim.device.current import context_of
 from cudasim.memory.array_interface import check_reachable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
     from cudasim.device.device import Device
@@ -91,7 +90,7 @@ class GpuArrays:
         """
         driver = _loaded_driver()
         for group in _overlapping(self._arguments):
-            begin, end = group[0].begin, max(each.end for each in group)
+            begin, end = min(each.begin for each in group), max(each.end for each in group)
             label = ", ".join(dict.fromkeys(each.label for each in group))
             streams = [_stream_of(each.array) for each in group]
             before = np.empty(end - begin, np.uint8)
@@ -128,18 +127,17 @@ def _of_arrays(label):
     return f"copying the memory of '{label}' between the GPU and the simulated device"
 
 
-def _overlapping(arguments: list[_Argument]) -> Iterator[list[_Argument]]:
-    """The arguments in groups, by ascending address; no byte is in two groups."""
-    group: list[_Argument] = []
+def _overlapping(arguments: list[_Argument]) -> list[list[_Argument]]:
+    """The arguments in groups, in the order of the first of each; no byte is in two groups."""
+    groups: list[list[_Argument]] = []
     end = 0
     for each in sorted(arguments, key=lambda argument: argument.begin):
-        if group and each.begin >= end:
-            yield group
-            group = []
-        group.append(each)
+        if not groups or each.begin >= end:
+            groups.append([])
+        groups[-1].append(each)
         end = max(end, each.end)
-    if group:
-        yield group
+    groups = [sorted(group, key=lambda argument: argument.position) for group in groups]
+    return sorted(groups, key=lambda group: group[0].position)
 
 
 def _stream_of(array):
