@@ -68,7 +68,9 @@ def compare_outcome(
             kind = outcome.message.partition(" returned ")[2].partition(" ")[0] or outcome.status
             launch["faults"] = [{"kind": kind, "message": outcome.message}]
         return launch
-    launch = _described(record, outcome, {"status": "ran", "milliseconds": outcome.milliseconds})
+    launch = _described(record, outcome, {"status": "ran"})
+    if outcome.milliseconds > 0:  # launches of programs (cudasim record --real) are not timed
+        launch["milliseconds"] = outcome.milliseconds
     launch.update(json.loads(_native.compare_with_outcome(record, outcome, wanted)))
     faults = json.loads(_native.gpu_faults(record, outcome))["findings"]
     if faults:

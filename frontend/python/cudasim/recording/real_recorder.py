@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from cudasim import _native, cuda, errors
+from cudasim import _native, cuda, options
 from cudasim.recording.real_launch import CannotRecord, MovedArguments, printed_by_gpu
 from cudasim.recording.recorder import Recorder, Selection, for_gpu
 
@@ -52,6 +52,7 @@ class RealRecordFile:
         self._recorder = _OneByOne(self._keep, self._refuse)
         self._kernels: dict[Any, Any] = {}
         self._record: Any = None  # of the launch that was simulated last
+        self._pid = os.getpid()
         self._lock = threading.RLock()  # several host threads may launch
 
     def open(self) -> None:
@@ -67,7 +68,9 @@ class RealRecordFile:
     @contextlib.contextmanager
     def in_force(self) -> Iterator[RealRecordFile]:
         """Launches can be taken inside."""
-        with for_gpu(True), self._recorder.in_force():
+        # What numba compiles is compiled here, too, or refused: Python mode has no code for a GPU.
+        native = options.defaults("recording a GPU's launches", mode="native")
+        with for_gpu(True), native, self._recorder.in_force():
             yield self
 
     def take(self, launch: RealLaunch) -> Any:
@@ -89,8 +92,6 @@ class RealRecordFile:
             return 0
         self.seen += 1
         return self.seen if wanted.first <= self.seen <= wanted.last else 0
-
-    _pid = os.getpid()
 
     def _before(self, launch, number):
         """The arguments on the simulator; None where the launch cannot be recorded."""
