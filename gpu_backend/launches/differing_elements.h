@@ -1,5 +1,5 @@
-// The elements that a launch left differently on the simulator and on a GPU, and what another run of the same launch does
-// to them.
+// The elements that a launch left differently on the simulator and on a GPU, and what another run of the same
+// launch does to them.
 #pragma once
 
 #include <cstddef>
@@ -41,8 +41,8 @@ struct Effect {
     [[nodiscard]] bool is_nothing() const { return size_of(removed) == 0 && size_of(moved) == 0; }
 };
 
-/// Elements of arrays beyond their tolerance, bytes that differ and belong to no array, and the printed lines, which
-/// count as one element.
+/// Elements of arrays beyond their tolerance, bytes that differ and belong to no array, and the printed
+/// lines, which count as one element.
 class DifferingElements {
   public:
     /// @param simulated what the simulator left @param outcome of a launch that ran to its end
@@ -54,8 +54,8 @@ class DifferingElements {
     /// With every element that is not in the set.
     [[nodiscard]] ElementSet none() const { return ElementSet(size_); }
 
-    /// Of another run on the simulator. A value counts as moved where it changes by at least 1/64 of the difference: a
-    /// change of the last bit does not explain that a result is wrong altogether.
+    /// Of another run on the simulator. A value counts as moved where it changes by at least 1/64 of the
+    /// difference: a change of the last bit does not explain that a result is wrong altogether.
     [[nodiscard]] Effect effect_of(const Results& simulated) const;
     /// Of another run on the GPU.
     [[nodiscard]] Effect effect_of_gpu(const Results& gpu) const;

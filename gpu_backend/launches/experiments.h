@@ -34,19 +34,20 @@ struct LaboratoryLimits {
     std::function<bool()> stop = {};
 };
 
-/// Repeats one launch. Every repetition has a simulated device of its own, so that none sees another's memory.
+/// Repeats one launch. Every repetition has a simulated device of its own, so that none sees another's
+/// memory.
 class Laboratory {
   public:
     /// Arrays, globals and parameters are those of the record.
     Laboratory(const driver::LaunchRecord& record, LaboratoryLimits limits);
 
-    /// The record's options for one worker, with memory checks, since code of unknown origin may write anywhere, and
-    /// without those that cost more.
+    /// The record's options for one worker, with memory checks, since code of unknown origin may write
+    /// anywhere, and without those that cost more.
     [[nodiscard]] const execution::LaunchOptions& usual_options() const { return usual_; }
     [[nodiscard]] const image::KernelImage& image() const { return image_; }
 
-    /// nullopt where the launch does not come to its end: there is no time left, the host stops it, or it cannot
-    /// be repeated (why_not()).
+    /// nullopt where the launch does not come to its end: there is no time left, the host stops it, or it
+    /// cannot be repeated (why_not()).
     [[nodiscard]] std::optional<Repetition> run(const Variation& variation);
     /// The same for the record's PTX, read by frontend/ptx. @param record has GPU code
     [[nodiscard]] std::optional<Repetition> run_ptx();

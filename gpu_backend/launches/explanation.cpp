@@ -129,8 +129,8 @@ class Conclusions {
         return candidates_.back();
     }
 
-    /// What an experiment with a definite outcome shows. Where results depend on the order of threads, an experiment
-    /// that changes the same elements may have met another result of the order only.
+    /// What an experiment with a definite outcome shows. Where results depend on the order of threads, an
+    /// experiment that changes the same elements may have met another result of the order only.
     Candidate& add_definite(std::string cause, const Effect& effect, Rank when_moving, std::string text) {
         Candidate& candidate = add(std::move(cause), effect, when_moving, std::move(text));
         const std::uint64_t removes = size_of(without(effect.removed, order_));

@@ -1,5 +1,5 @@
-// Why a launch left other results on a GPU than on the simulator: experiments on its record, each of which changes one
-// thing, ranked by how many of the differing elements they change.
+// Why a launch left other results on a GPU than on the simulator: experiments on its record, each of which
+// changes one thing, ranked by how many of the differing elements they change.
 //
 //   experiments.h            runs the launch again, changed
 //   differing_elements.h     what that does to the elements that differ
@@ -27,7 +27,8 @@ namespace cudasim::gpu_launches {
 struct Explanation {
     /// A stable name:
     ///   race             threads access the same memory in no order (findings of the race checks)
-    ///   atomic-order     results depend on the order of threads, mostly that of floating-point atomics, without a race
+    ///   atomic-order     results depend on the order of threads, mostly that of floating-point atomics,
+    ///       without a race
     ///   uninitialised    shared or local memory is read before it is written
     ///   fma              multiplications and additions are fused on one side only
     ///   libdevice        mathematical functions are the simulator's own on one side, NVIDIA's on the other
@@ -49,20 +50,20 @@ struct ExplainOptions {
     runner::RunnerProcess* gpu = nullptr;  ///< that gave the outcome; null: it came from a file
     double seconds = 10;                   ///< for all experiments together
     double gpu_seconds = 60;               ///< for one launch on the GPU
-    /// Called about every 50 ms; true ends the experiments, and what is known by then is returned. It must not
-    /// throw.
+    /// Called about every 50 ms; true ends the experiments, and what is known by then is returned. It must
+    /// not throw.
     std::function<bool()> stop = {};
     std::filesystem::path libdevice = {};  ///< NVIDIA's; empty: where find_libdevice() finds it
     /// Functions of NVIDIA's libdevice that use approximate instructions, with `__nv_`.
     std::span<const std::string_view> approximating_functions = {};
 };
 
-/// The likeliest first; never empty. An experiment that changes no differing element is not among them, and neither
-/// are findings that have nothing to do with them.
+/// The likeliest first; never empty. An experiment that changes no differing element is not among them, and
+/// neither are findings that have nothing to do with them.
 /// @param record with memory after the launch @param outcome of a launch that ran to its end
 /// @param arrays as for compare_launch()
-/// @throws driver::RecordError for a kernel in Python mode, and where the record does not have the memory after the
-/// launch; std::invalid_argument as compare_launch()
+/// @throws driver::RecordError for a kernel in Python mode, and where the record does not have the memory
+/// after the launch; std::invalid_argument as compare_launch()
 [[nodiscard]] std::vector<Explanation> explain(const driver::LaunchRecord& record, const GpuOutcome& outcome,
                                                std::span<const ComparedArray> arrays,
                                                const ExplainOptions& options);

@@ -175,9 +175,9 @@ class Gathering {
         }
     }
 
-    /// A race has a part in the difference where it is about the memory that differs, or that its writers read. Writers
-    /// are known one step back only: where the order changes elements, and no atomic operation says why, any race
-    /// may be the reason.
+    /// A race has a part in the difference where it is about the memory that differs, or that its writers
+    /// read. Writers are known one step back only: where the order changes elements, and no atomic operation
+    /// says why, any race may be the reason.
     void decide_about_races() {
         const Writers& writers = found_.writers;
         const bool any = !writers.known || (!found_.order.is_nothing() && !writers.all_atomic);

@@ -28,8 +28,8 @@ class LoadedDriver::OwningContext {
     OwningContext& operator=(const OwningContext&) = delete;
 
   private:
-    /// Memory that was mapped with cuMemMap, as by PyTorch's expandable segments, belongs to no context: any of
-    /// its device does.
+    /// Memory that was mapped with cuMemMap, as by PyTorch's expandable segments, belongs to no context: any
+    /// of its device does.
     Context primary_context_for(DevicePointer address) {
         const Functions& call = driver_.functions_;
         int ordinal = 0;

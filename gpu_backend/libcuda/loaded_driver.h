@@ -1,5 +1,5 @@
-// Memory of a real GPU in a process in which another library, such as PyTorch or CuPy, uses that GPU: read and
-// written through the driver that this library has loaded, in the context that owns the memory.
+// Memory of a real GPU in a process in which another library, such as PyTorch or CuPy, uses that GPU: read
+// and written through the driver that this library has loaded, in the context that owns the memory.
 //
 //   if (const auto driver = LoadedDriver::find(); driver && driver->knows(address))
 //       driver->read(buffer, address, streams);
@@ -27,8 +27,8 @@ struct CallFailed : std::runtime_error {
 
 class LoadedDriver {
   public:
-    /// The library with the soname libcuda.so.1 in this process. nullopt where there is none, or where it lacks
-    /// a function that is needed here.
+    /// The library with the soname libcuda.so.1 in this process. nullopt where there is none, or where it
+    /// lacks a function that is needed here.
     [[nodiscard]] static std::optional<LoadedDriver> find();
 
     /// The library's file, as the dynamic linker has it.
@@ -39,8 +39,8 @@ class LoadedDriver {
     /// codes.
     [[nodiscard]] bool knows(DevicePointer address) const;
 
-    /// Waits for the streams, or for all work of the context where none is named, and copies `to.size()` bytes
-    /// to the host. Throws CallFailed.
+    /// Waits for the streams, or for all work of the context where none is named, and copies `to.size()`
+    /// bytes to the host. Throws CallFailed.
     void read(std::span<std::byte> to, DevicePointer from, std::span<const Stream> streams) const;
 
     /// Copies to the GPU. The bytes have arrived at the return, which cuMemcpyHtoD alone does not promise for

@@ -30,7 +30,8 @@ using records::GpuStatus;
 /// "Compute Capability 7.x and later: Shared Memory"). Bytes.
 constexpr std::uint64_t free_shared_bytes = 48 << 10;
 constexpr std::size_t most_stray_writes = 16;
-/// Of a kernel (CUDA C++ Programming Guide, "Function Parameters": 32,764 bytes from compute capability 7.0 on).
+/// Of a kernel (CUDA C++ Programming Guide, "Function Parameters": 32,764 bytes from compute capability 7.0
+/// on).
 constexpr std::size_t most_parameter_bytes = 32 << 10;
 
 /// The launch was not started.

@@ -35,8 +35,8 @@ bool is_closed(int socket, int milliseconds) {
     return poll(&state, 1, milliseconds) > 0 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
-/// Ends this process when the one that started it is gone, also while a call of the driver does not return. A process that
-/// was forked from that one may hold its end of the socket open, so its id counts, too.
+/// Ends this process when the one that started it is gone, also while a call of the driver does not return. A
+/// process that was forked from that one may hold its end of the socket open, so its id counts, too.
 class Watch {
   public:
     explicit Watch(int socket) : thread_([this, socket, starter = getppid()] { run(socket, starter); }) {}

@@ -49,7 +49,11 @@ def test_of_wheels_it_needs_glibc_2_28_at_most(program):
 
 
 def runnable():
-    return [path for path in [INSTALLED, *FOR_WHEELS] if path.exists() and path.parent.name in ("cudasim", platform.machine())]
+    return [
+        path
+        for path in [INSTALLED, *FOR_WHEELS]
+        if path.exists() and path.parent.name in ("cudasim", platform.machine())
+    ]
 
 
 @pytest.mark.parametrize("program", runnable(), ids=lambda path: path.parent.name)
@@ -67,7 +71,10 @@ def test_it_runs_with_nothing_but_glibc(program, tmp_path):
 
     def run(*arguments):
         return subprocess.run(
-            [shutil.which("chroot"), tmp_path, "/cudasim-gpu-run", *arguments], env={}, capture_output=True, text=True
+            [shutil.which("chroot"), tmp_path, "/cudasim-gpu-run", *arguments],
+            env={},
+            capture_output=True,
+            text=True,
         )
 
     done = run("--gpus")
@@ -75,7 +82,9 @@ def test_it_runs_with_nothing_but_glibc(program, tmp_path):
         pytest.skip("this process may not change its root folder")
     assert (done.returncode, done.stderr) == (10, "")
     assert done.stdout.startswith("GPU: none: No CUDA driver was found")
-    (tmp_path / "run.cudasim").write_bytes((ROOT / "tests/simulator/records/seeds/launches.bin").read_bytes()[1:])
+    (tmp_path / "run.cudasim").write_bytes(
+        (ROOT / "tests/simulator/records/seeds/launches.bin").read_bytes()[1:]
+    )
     done = run("run.cudasim", "-o", "gpu.cudasim")
     assert done.returncode == 10 and "No CUDA driver was found" in done.stderr, done.stderr
     assert not (tmp_path / "gpu.cudasim").exists()

@@ -61,7 +61,10 @@ class Collector:
             row = self._compared(record)
         finally:
             self._busy.now = False
-        row = {"test": os.environ.get("PYTEST_CURRENT_TEST", sys.argv[0]).rpartition(" ")[0] or sys.argv[0], **row}
+        row = {
+            "test": os.environ.get("PYTEST_CURRENT_TEST", sys.argv[0]).rpartition(" ")[0] or sys.argv[0],
+            **row,
+        }
         self._write(row)
 
     def refuse(self, sentence: str) -> None:
@@ -78,7 +81,10 @@ class Collector:
             threads *= extent
         if threads > self._wanted.most_threads:
             return False
-        if sum(entry["bytes"] for entry in record.memory if entry["kind"] != "freed") > self._wanted.most_bytes:
+        if (
+            sum(entry["bytes"] for entry in record.memory if entry["kind"] != "freed")
+            > self._wanted.most_bytes
+        ):
             return False
         key = hashlib.sha256(record.image.serialise() + record.kernel.encode()).hexdigest()[:24]
         if int(key[:8], 16) % self._wanted.every:
@@ -132,7 +138,9 @@ def judged(launch) -> dict:
         if array["verdict"] == "different":
             first = array["elements"][0] if array["elements"] else {}
             values = f"{(first.get('simulated') or {}).get('value')} on the simulator, {(first.get('gpu') or {}).get('value')} on the GPU"
-            reasons.append(f"{array['mismatched']} elements of {array['name']} ({array['dtype']}), first {values}")
+            reasons.append(
+                f"{array['mismatched']} elements of {array['name']} ({array['dtype']}), first {values}"
+            )
         elif nan_bits:
             reasons.append(f"bits of {nan_bits} NaN in {array['name']}")
     for outside in launch["outside"]:
@@ -160,7 +168,9 @@ def install(wanted: Wanted) -> None:
 
     os.environ["CUDASIM_LIBCUDA"] = wanted.stand_in
     os.environ["CUDASIM_TEST_LIBCUDA"] = "shared=poison;explain=1"
-    _defaults.append(options.defaults("the comparison of launches", fma=wanted.fma, libdevice=wanted.libdevice))
+    _defaults.append(
+        options.defaults("the comparison of launches", fma=wanted.fma, libdevice=wanted.libdevice)
+    )
     _defaults[-1].__enter__()
     collector = Collector(wanted)
     ours = Recorder(collector.take, None, collector.refuse, keep_after=True)

@@ -1,7 +1,7 @@
 """Compares what tests and examples launch with the stand-in for NVIDIA's driver, bit for bit, and reports what differs.
 
-    python tests/gpu_backend/launches/compare_launches.py --all
-    python tests/gpu_backend/launches/compare_launches.py --fma off tests/frontend/pykernel/test_arrays.py
+python tests/gpu_backend/launches/compare_launches.py --all
+python tests/gpu_backend/launches/compare_launches.py --fma off tests/frontend/pykernel/test_arrays.py
 """
 
 from __future__ import annotations
@@ -30,19 +30,35 @@ def start(wanted: Wanted, arguments: list[str], log: pathlib.Path) -> subprocess
     environment = {
         **os.environ, VARIABLE: json.dumps(dataclasses.asdict(wanted)), "PYTHONPATH": str(HERE), "ENABLE_CUDASIM": "1",
     }  # fmt: skip
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "comparing_plugin", "-p", "no:cacheprovider", *arguments]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "comparing_plugin",
+        "-p",
+        "no:cacheprovider",
+        *arguments,
+    ]
     with open(log, "w") as output:
         return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT)
 
 
 def rows_of(folder: str) -> list[dict]:
     """What was collected in a folder."""
-    return [json.loads(line) for path in sorted(pathlib.Path(folder, "rows").glob("*.jsonl")) for line in path.open()]
+    return [
+        json.loads(line)
+        for path in sorted(pathlib.Path(folder, "rows").glob("*.jsonl"))
+        for line in path.open()
+    ]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--all", action="store_true", help="every launch, not only the first one of each kernel")
+    parser.add_argument(
+        "--all", action="store_true", help="every launch, not only the first one of each kernel"
+    )
     parser.add_argument("--every", type=int, default=1, help="one kernel of so many")
     parser.add_argument("--fma", choices=("on", "off", "both"), default="both")
     parser.add_argument("--libdevice", default="auto", help="the option of this name")

@@ -40,8 +40,14 @@ EXCEPTIONS = (
     Exception_(r"test_array_memory\.py::test_fresh_memory_is_poisoned", r"\d+ elements of out", UNWRITTEN),
     Exception_(r"test_value_rules\.py::test_fresh_arrays_hold_no_zeros", r"\d+ elements of out", UNWRITTEN),
     Exception_(r"test_complex\.py::test_cmath_has_cpythons_values\[tan\]", r"bits of \d+ NaN", NAN_BITS),
-    Exception_(r"test_numpy_calls\.py::test_ufuncs_of_one_number", r"bits of \d+ NaN", NAN_BITS, surely=False),
     Exception_(
-        r"test_complex\.py::test_arithmetic_gives_numbas_bits", r"bits of \d+ NaN", NAN_BITS, fma=False, surely=False
+        r"test_numpy_calls\.py::test_ufuncs_of_one_number", r"bits of \d+ NaN", NAN_BITS, surely=False
+    ),
+    Exception_(
+        r"test_complex\.py::test_arithmetic_gives_numbas_bits",
+        r"bits of \d+ NaN",
+        NAN_BITS,
+        fma=False,
+        surely=False,
     ),
 )

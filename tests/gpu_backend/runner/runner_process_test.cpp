@@ -1,4 +1,5 @@
-// The process that uses the GPU, from the side that starts it: what ends it, and that the next launch does not notice.
+// The process that uses the GPU, from the side that starts it: what ends it, and that the next launch does
+// not notice.
 #include "gpu_backend/runner/runner_process.h"
 
 #include <fcntl.h>

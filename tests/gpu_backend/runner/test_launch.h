@@ -46,7 +46,8 @@ struct TestLaunch {
 
 /// The kernel adds 1 to as many 32-bit words at its first parameter as there are threads.
 [[nodiscard]] TestLaunch adding_one(std::uint64_t address = some_address, std::uint32_t words = 64);
-/// A kernel of one thread with these instructions; %rd0 is its first parameter, an address, %rd1 the second, a number.
+/// A kernel of one thread with these instructions; %rd0 is its first parameter, an address, %rd1 the second,
+/// a number.
 [[nodiscard]] TestLaunch kernel_that(const std::string& instructions, std::uint64_t number = 0);
 
 /// Words 0, 1, 2, ...

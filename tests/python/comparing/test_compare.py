@@ -242,13 +242,16 @@ print(json.dumps(found.report))
     assert launch["verdict"] == "same", launch
     (first,) = launch["faults"]  # of each place the lowest thread, as in the simulator's reports
     assert done.stdout.startswith("tid=[7, 0, 0] ctaid=[0, 0, 0]: index -65 is out of bounds")
-    assert (first["thread"], first["where"]["line"]) == ([7, 0, 0], 19) and "index -65 is out of bounds" in first[
-        "message"
-    ]
+    assert (first["thread"], first["where"]["line"]) == (
+        [7, 0, 0],
+        19,
+    ) and "index -65 is out of bounds" in first["message"]
 
 
 def test_an_array_from_outside_of_the_kernel_is_sent(run, gpu):
-    program = SAXPY + """
+    program = (
+        SAXPY
+        + """
 outside = cuda.to_device(np.arange(3.0))
 
 @cuda.jit
@@ -259,5 +262,6 @@ def kernel(out):
 
 print(json.dumps(cudasim.compare(kernel[1, 3], np.zeros(3), raises=False).report))
 """
+    )
     launch = report_of(run.script(program, **gpu()))["launches"][0]
     assert launch["verdict"] == "same" and launch["outside"] == []

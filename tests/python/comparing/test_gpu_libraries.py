@@ -58,7 +58,9 @@ y = torch.ones(1000, device="cuda")
 
 
 def test_tensors_of_pytorch_are_compared(with_library):
-    program = TORCH + """
+    program = (
+        TORCH
+        + """
 found = cudasim.compare(saxpy[4, 256], 2, x, y)
 print(found.verdicts, y[7].item(), y.is_cuda)
 y += x  # PyTorch goes on with the simulator's results
@@ -66,6 +68,7 @@ print(y[7].item())
 shift[1, 32](y[1:], y)
 print(y[:3].tolist())
 """
+    )
     assert with_library("torch", program) == ["['same'] 15.0 True", "22.0", "[1.0, 50.0, 1.0]"]
 
 
@@ -76,7 +79,9 @@ def test_tensors_in_mapped_memory_and_in_pools(with_library, setting):
 
 
 def test_work_of_pytorchs_other_streams_is_waited_for(with_library):
-    program = TORCH + """
+    program = (
+        TORCH
+        + """
 with torch.cuda.stream(torch.cuda.Stream()):
     torch.cuda._sleep(200_000_000)
     y += 1
@@ -84,22 +89,28 @@ with torch.cuda.stream(torch.cuda.Stream()):
     y *= 10
     print(y[7].item())
 """
+    )
     assert with_library("torch", program) == ["160.0"]
 
 
 def test_tensors_of_another_host_thread(with_library):
-    program = TORCH + """
+    program = (
+        TORCH
+        + """
 import threading
 thread = threading.Thread(target=lambda: saxpy[4, 256](2, x, y))
 thread.start()
 thread.join()
 print(y[7].item())
 """
+    )
     assert with_library("torch", program) == ["15.0"]
 
 
 def test_a_broken_context_is_told_with_its_code(with_library):
-    program = TORCH + """
+    program = (
+        TORCH
+        + """
 from cudasim.errors import CudaAPIError
 try:
     torch.zeros(3, device="cuda")[torch.tensor([7], device="cuda")]
@@ -111,6 +122,7 @@ try:
 except CudaAPIError as error:
     print(error.code, "fails with CUDA_ERROR_" in error.msg)
 """
+    )
     assert with_library("torch", program) == ["710 True"]  # CUDA_ERROR_ASSERT
 
 

@@ -39,7 +39,15 @@ print(json.dumps(found.report))
 
 @pytest.mark.parametrize(
     "planted",
-    ["order=reverse", "put=m0-1:77", "flip=p0+3.1", "print=more", "cuLaunchKernelEx=719", "cuMemCreate=2", "crash=cuLaunchKernelEx"],
+    [
+        "order=reverse",
+        "put=m0-1:77",
+        "flip=p0+3.1",
+        "print=more",
+        "cuLaunchKernelEx=719",
+        "cuMemCreate=2",
+        "crash=cuLaunchKernelEx",
+    ],
 )
 def test_reports(run, gpu, planted):
     done = run.script(PROGRAM, **gpu(planted))

@@ -80,7 +80,9 @@ KERNELS = """
 @pytest.fixture
 def command(run_with_numba):
     """`cudasim` with the fake GPU."""
-    program = run_with_numba.write(FAKE + "    sys.modules['fakes'] = sys.modules['__main__']" + COMMAND, "program.py")
+    program = run_with_numba.write(
+        FAKE + "    sys.modules['fakes'] = sys.modules['__main__']" + COMMAND, "program.py"
+    )
 
     def run(*arguments, **variables):
         return run_with_numba(program, *arguments, **variables)
@@ -120,7 +122,11 @@ def test_chosen_launches_of_a_real_run(command):
 @pytest.mark.parametrize(
     "arguments, variables, message",
     [
-        ("--real --gpu", {}, "--real records what a GPU computes here, --gpu what one is to compute elsewhere"),
+        (
+            "--real --gpu",
+            {},
+            "--real records what a GPU computes here, --gpu what one is to compute elsewhere",
+        ),
         ("--real --mode python", {}, "leave --mode python out"),
         ("--real", {"ENABLE_CUDASIM": "1"}, "--real needs the real numba.cuda"),
         ("--real --launch 0", {}, "names no launch"),
@@ -137,7 +143,9 @@ def test_what_does_not_go_with_real(run_with_numba, arguments, variables, messag
 
 
 def test_without_numba_cuda(run):
-    done = run("-m", "cudasim.command_line", "record", "--real", "-o", "run.cudasim", run.write("print('ran')"))
+    done = run(
+        "-m", "cudasim.command_line", "record", "--real", "-o", "run.cudasim", run.write("print('ran')")
+    )
     assert done.returncode == 2 and "pip install numba-cuda" in done.stderr and done.stdout == "", done.stderr
 
 

@@ -1,5 +1,6 @@
-// The readers of what goes to a GPU and comes back under libFuzzer: `make fuzz`. The first byte of an input chooses the reader,
-// the rest is what is read: a launch, a kernel's code, a result, or a file of either kind.
+// The readers of what goes to a GPU and comes back under libFuzzer: `make fuzz`. The first byte of an input
+// chooses the reader, the rest is what is read: a launch, a kernel's code, a result, or a file of either
+// kind.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,5 @@
-// What goes to a GPU and comes back, as bytes: read as it was written, refused where anything is wrong with it.
+// What goes to a GPU and comes back, as bytes: read as it was written, refused where anything is wrong with
+// it.
 #include "simulator/records/gpu_launch.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Pages "Memory Management", "Unified Addressing" and "Virtual Memory Management". Whatever changes memory, or who can use it,
-// waits for the work of the device first.
+// Pages "Memory Management", "Unified Addressing" and "Virtual Memory Management". Whatever changes memory,
+// or who can use it, waits for the work of the device first.
 #include <cstring>
 
 #include "tests/gpu_backend/libcuda/stand_in/address_space.h"
