@@ -68,6 +68,8 @@ def test_it_runs_with_nothing_but_glibc(program, tmp_path):
         (tmp_path / library[1:]).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(library, tmp_path / library[1:])
     shutil.copy(program, tmp_path / "cudasim-gpu-run")
+    (tmp_path / "dev").mkdir()
+    (tmp_path / "dev" / "null").touch()
 
     def run(*arguments):
         return subprocess.run(

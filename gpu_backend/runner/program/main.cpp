@@ -3,6 +3,7 @@
 #include <sys/auxv.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -76,12 +77,18 @@ int main(int argc, char** argv) {
     std::string input, output, launches, served;
     runner::RecordRunOptions options;
     bool gpus = false;
+    const auto is_time = [](const std::string& text) {
+        double seconds = 0;
+        return CLI::detail::lexical_cast(text, seconds) && seconds > 0 && std::isfinite(seconds)
+                   ? std::string()
+                   : "'" + text + "' is no number of seconds above 0";
+    };
     app.add_option("RECORD", input, "File of recorded launches");
     app.add_option("-o,--output", output, "File for the results")->type_name("FILE");
     app.add_option("--launches", launches, "Only these: 3, 3..5, 3.. or ..5")->type_name("RANGE");
     app.add_option("--time-limit", options.seconds, "Most seconds for a kernel")
         ->type_name("SECONDS")
-        ->check(CLI::PositiveNumber)
+        ->check(is_time)
         ->capture_default_str();
     app.add_flag("--with-faulting", options.with_faulting,
                  "Run also launches in which the simulator found an error");
