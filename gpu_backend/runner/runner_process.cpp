@@ -64,7 +64,9 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 int spawn(const std::filesystem::path& program, const std::string& libcuda, int socket, int memory) {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    // Standard input is an empty file: not every system has /dev/null.
+    const int empty = memfd_create("cudasim-empty", MFD_CLOEXEC);
+    posix_spawn_file_actions_adddup2(&actions, empty, STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, socket, socket_there);
     posix_spawn_file_actions_adddup2(&actions, memory, memory_there);
     posix_spawnattr_t attributes;
@@ -82,6 +84,7 @@ int spawn(const std::filesystem::path& program, const std::string& libcuda, int 
                                   pointers_to(arguments).data(), pointers_to(environment).data());
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
+    if (empty >= 0) close(empty);
     errno = error;
     return error == 0 ? process : 0;
 }

@@ -136,7 +136,7 @@ def test_a_plain_record_has_nothing_for_a_gpu(run, gpu):
 
 @pytest.mark.parametrize(
     "arguments, message",
-    [(["--arch", "sm_80"], "there is no --gpu"), (["--gpu", "--arch", "80"], "no architecture of a GPU"),
+    [(["--arch", "sm_80"], "there is neither"), (["--gpu", "--arch", "80"], "no architecture of a GPU"),
      (["--gpu", "--arch", "sm_999"], "no architecture of a GPU")],
 )  # fmt: skip
 def test_wrong_architectures(run, arguments, message):

@@ -12,7 +12,7 @@ from cudasim.comparing.files import diff_files
 from cudasim.recording.parameters import arguments_of, elements_of
 from cudasim.recording.real_launch import RealLaunch
 from cudasim.recording.real_recorder import RealRecordFile
-from cudasim.recording.recorder import Selection
+from cudasim.recording.recorder import Recorder, Selection
 from cudasim.recording.replay import Reader, replay
 
 
@@ -130,7 +130,11 @@ def test_a_difference_is_traced_to_its_element(recording):
     (array,) = [array for array in launch["arrays"] if array["verdict"] == "different"]
     assert array["name"] == "out" and array["mismatched"] == 1
     (element,) = array["elements"]
-    assert element["index"] == [7] and element["simulated"] == 14 and element["gpu"] == 99
+    assert (
+        element["index"] == [7]
+        and element["simulated"]["value"] == "14.0"
+        and element["gpu"]["value"] == "99.0"
+    )
     assert element["writes"][-1]["thread"] == [7, 0, 0]
 
 
@@ -358,8 +362,6 @@ def test_the_gpu_is_waited_for_before_its_memory_is_read(recording):
 def test_results_need_memory_after_the_launch(tmp_path):
     """The writer of results refuses records that do not have it."""
     path = str(tmp_path / "run.cudasim")
-    from cudasim.recording.recorder import Recorder
-
     kept = []
     with Recorder(kept.append).in_force():
         cuda.jit(twice)[1, 32](np.arange(32.0), np.zeros(32))

@@ -122,8 +122,8 @@ _ALIGNMENT = 256
 class MovedArguments:
     """The arguments of a launch for the simulator, with what they hold now, before the launch.
 
-    Arrays that overlap on the GPU overlap on the simulator, too. Host arrays have memory of their own for each argument, as numba.cuda
-    makes it. Pointers that lie in an array are not followed.
+    Arrays that overlap on the GPU overlap on the simulator, too. Host arrays have memory of their own for each argument,
+    as numba.cuda makes it. Pointers that lie in an array are not followed.
 
     :param names: of the kernel's parameters
     :raises CannotRecord: for arguments that cannot be moved

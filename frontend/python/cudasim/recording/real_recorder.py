@@ -161,8 +161,8 @@ class RealRecordFile:
         if kernel is None:
             if len(self._kernels) == _MOST_KERNELS:
                 self._kernels.clear()
-            declared = [list(signatures)] if signatures else []
-            kernel = self._kernels[key] = cuda.jit(*declared, **launch.options)(launch.function)
+            declared = list(signatures) or None
+            kernel = self._kernels[key] = cuda.jit(declared, **launch.options)(launch.function)
         return kernel
 
     def _keep(self, record):
