@@ -115,7 +115,7 @@ class _Allocation:
         self.address = address + lead  #: of `begin`, on the simulator
 
 
-#: Addresses on the simulator are those of the real GPU modulo this, so that what is aligned there is aligned here.
+#: Addresses here are those of the real GPU modulo this, so that what is aligned there is aligned here.
 _ALIGNMENT = 256
 
 
