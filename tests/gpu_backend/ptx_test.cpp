@@ -11,13 +11,10 @@
 
 #include "gpu_backend/approximating_functions.h"
 #include "gpu_backend/toolkit.h"
+#include "tests/gpu_backend/ptx_texts.h"
 
 namespace cudasim::gpu_backend {
 namespace {
-
-const std::string header = R"(target datalayout = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
-target triple = "nvptx64-nvidia-cuda"
-)";
 
 // Every declared check, shared memory, a barrier, atomics of all scopes, a maths
 // function, debug info with a variable.
@@ -88,14 +85,6 @@ declare void @llvm.dbg.declare(metadata, metadata, metadata)
 !12 = !{i32 2, !"Debug Info Version", i32 3}
 !13 = !DIBasicType(name: "double", size: 64, encoding: DW_ATE_float)
 )";
-
-std::string ptx_of(const std::string& text, const std::string& kernel, const PtxOptions& options = {}) {
-    return to_ptx(image::KernelImage::from_ir_text(text), kernel, options);
-}
-
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
 
 PtxError refusal(const std::string& text, const std::string& kernel, const PtxOptions& options = {}) {
     try {
@@ -459,109 +448,6 @@ TEST(Ptx, a_read_of_a_variable_is_of_what_was_stored) {
                                "k");
     EXPECT_EQ(error.code, PtxError::Code::unsupported_code);
     EXPECT_TRUE(contains(error.what(), "variable_reads.h")) << error.what();
-}
-
-const std::string k_is_a_kernel = "!nvvm.annotations = !{!0}\n!0 = !{ptr @k, !\"kernel\", i32 1}\n";
-
-TEST(Ptx, orders_of_atomic_operations_are_fences_around_them) {
-    const auto body = [](const std::string& operation) {
-        const auto ptx =
-            ptx_of(header + "define void @k(ptr addrspace(1) %p, i32 %x, ptr addrspace(1) %q) {\n  " +
-                       operation + "\n  ret void\n}\n" + k_is_a_kernel,
-                   "k");
-        const auto fence = ptx.find("membar"), last = ptx.rfind("membar");
-        const auto operation_at = std::min({ptx.find("atom.sys"), ptx.find("volatile"), ptx.find("relaxed")});
-        if (fence == std::string::npos) return std::string("none");
-        return (fence < operation_at ? std::string("before") : "") + (last > operation_at ? "after" : "");
-    };
-    EXPECT_EQ(body("%v = load atomic i32, ptr addrspace(1) %p acquire, align 4\n  store i32 %v, ptr "
-                   "addrspace(1) %q"),
-              "after");
-    EXPECT_EQ(body("store atomic i32 %x, ptr addrspace(1) %p release, align 4"), "before");
-    EXPECT_EQ(
-        body("%v = atomicrmw add ptr addrspace(1) %p, i32 %x acq_rel\n  store i32 %v, ptr addrspace(1) %q"),
-        "beforeafter");
-    EXPECT_EQ(
-        body("%v = atomicrmw add ptr addrspace(1) %p, i32 %x release\n  store i32 %v, ptr addrspace(1) %q"),
-        "before");
-    EXPECT_EQ(body("%v = cmpxchg ptr addrspace(1) %p, i32 %x, i32 7 seq_cst acquire"), "beforeafter");
-    EXPECT_EQ(
-        body("%v = atomicrmw add ptr addrspace(1) %p, i32 %x monotonic\n  store i32 %v, ptr addrspace(1) %q"),
-        "none");
-}
-
-TEST(Ptx, atomics_have_their_scope) {
-    const auto ptx = [](const std::string& operation, const char* architecture = "sm_75") {
-        return ptx_of(header +
-                          "define void @k(ptr addrspace(1) %p, ptr addrspace(3) %s, ptr %g, i32 %x, float "
-                          "%f, ptr addrspace(1) %q) {\n  " +
-                          operation + "\n  store i32 %v, ptr addrspace(1) %q\n  ret void\n}\n" +
-                          k_is_a_kernel,
-                      "k", {.architecture = architecture});
-    };
-    const std::string add = "%v = atomicrmw add ptr addrspace(1) %p, i32 %x ";
-    EXPECT_TRUE(contains(ptx(add + "syncscope(\"device\") monotonic"), "atom.global.add.u32"));
-    EXPECT_TRUE(contains(ptx(add + "syncscope(\"block\") monotonic"), "atom.cta.global.add.u32"));
-    EXPECT_TRUE(contains(ptx(add + "monotonic"), "atom.sys.global.add.u32"));
-    EXPECT_TRUE(contains(ptx(add + "monotonic", "sm_52"), "atom.global.add.u32"));
-    const auto block = [&](const std::string& operation) { return ptx(operation); };
-    EXPECT_TRUE(
-        contains(block("%v = atomicrmw umax ptr addrspace(3) %s, i32 %x syncscope(\"block\") monotonic"),
-                 "atom.cta.shared.max.u32"));
-    EXPECT_TRUE(contains(block("%v = atomicrmw uinc_wrap ptr %g, i32 %x monotonic"), "atom.sys.inc.u32"));
-    EXPECT_TRUE(contains(block("%v = atomicrmw uinc_wrap ptr %g, i32 %x syncscope(\"device\") monotonic"),
-                         "atom.inc.u32"));
-    EXPECT_TRUE(
-        contains(block("%o = atomicrmw fadd ptr addrspace(1) %p, float %f syncscope(\"block\") monotonic\n"
-                       "  %v = fptosi float %o to i32"),
-                 "atom.cta.global.add.f32"));
-    EXPECT_TRUE(contains(block("%o = atomicrmw xchg ptr addrspace(1) %p, float %f monotonic\n"
-                               "  %v = fptosi float %o to i32"),
-                         "atom.sys.global.exch.b32"));
-    EXPECT_TRUE(
-        contains(block("%c = cmpxchg ptr addrspace(1) %p, i32 %x, i32 7 syncscope(\"block\") monotonic "
-                       "monotonic\n  %v = extractvalue { i32, i1 } %c, 0"),
-                 "atom.cta.global.cas.b32"));
-    const auto ordered = ptx(add + "syncscope(\"block\") acq_rel");
-    EXPECT_TRUE(contains(ordered, "membar.cta") && contains(ordered, "atom.cta.global.add.u32")) << ordered;
-}
-
-TEST(Ptx, atomic_loads_and_stores_are_relaxed_ones) {
-    const auto ptx = [](const std::string& access, const std::string& architecture = "sm_70") {
-        return ptx_of(header +
-                          "define void @k(ptr addrspace(1) %p, ptr addrspace(1) %q, i32 %x, float %f) {\n" +
-                          access + R"(
-  store i32 %x, ptr addrspace(1) %q
-  ret void
-}
-!nvvm.annotations = !{!0}
-!0 = !{ptr @k, !"kernel", i32 1}
-)",
-                      "k", {.architecture = architecture});
-    };
-    const std::string load =
-        "%v = load atomic i32, ptr addrspace(1) %p syncscope(\"device\") monotonic, align 4";
-    EXPECT_TRUE(contains(ptx(load), "ld.relaxed.gpu.global.b32"));
-    EXPECT_TRUE(contains(ptx(load, "sm_60"), "ld.volatile.global.u32"));
-    EXPECT_TRUE(
-        contains(ptx("store atomic i32 %x, ptr addrspace(1) %p syncscope(\"block\") monotonic, align 4"),
-                 "st.relaxed.cta.global.b32"));
-    EXPECT_TRUE(contains(ptx("store atomic float %f, ptr addrspace(1) %p release, align 4"),
-                         "st.relaxed.sys.global.b32"));
-    EXPECT_TRUE(
-        contains(ptx("%v = load volatile i32, ptr addrspace(1) %p, align 4"), "ld.volatile.global.u32"));
-}
-
-TEST(Ptx, fences_have_the_level_of_their_scope) {
-    for (const auto& [scope, level] :
-         {std::pair{"", "membar.sys"}, std::pair{"syncscope(\"block\") ", "membar.cta"},
-          std::pair{"syncscope(\"device\") ", "membar.gl"},
-          std::pair{"syncscope(\"unheard-of\") ", "membar.sys"}}) {
-        const auto ptx = ptx_of(
-            header + "define void @k() {\n  fence " + scope + "acq_rel\n  ret void\n}\n" + k_is_a_kernel,
-            "k");
-        EXPECT_TRUE(contains(ptx, level)) << ptx;
-    }
 }
 
 TEST(Ptx, what_llvm_cannot_select_is_refused_not_fatal) {

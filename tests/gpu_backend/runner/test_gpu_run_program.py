@@ -69,7 +69,11 @@ def recorded(tmp_path_factory):
     (folder / "script.py").write_text(RECORDED)
     environment = {**os.environ, "ENABLE_CUDASIM": "1"}
     done = subprocess.run(
-        [sys.executable, "script.py", "run.cudasim"], cwd=folder, env=environment, capture_output=True, text=True
+        [sys.executable, "script.py", "run.cudasim"],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     return folder / "run.cudasim"
@@ -105,7 +109,15 @@ def statuses(folder):
 def test_help_names_the_arguments_and_the_exit_codes(program):
     done = program("--help")
     assert done.returncode == 0 and done.stderr == ""
-    for word in ("RECORD", "--output", "--launches", "--time-limit", "--with-faulting", "--gpus", "--version"):
+    for word in (
+        "RECORD",
+        "--output",
+        "--launches",
+        "--time-limit",
+        "--with-faulting",
+        "--gpus",
+        "--version",
+    ):
         assert word in done.stdout
     assert "--serve" not in done.stdout  # for cudasim itself
     assert re.search(r"10 no driver,\s+11 a broken one,\s+12 no GPU,\s+13 driver or GPU too old", done.stdout)
@@ -126,7 +138,9 @@ def test_the_version_is_that_of_cudasim(program):
         ("capabilities=6.1", STAND_IN, 13, "compute capability 6.1"),
     ],
 )
-def test_gpus_are_listed_and_the_exit_code_says_why_there_is_none(program, recorded, planted, driver, status, words):
+def test_gpus_are_listed_and_the_exit_code_says_why_there_is_none(
+    program, recorded, planted, driver, status, words
+):
     done = program("--gpus", planted=planted, driver=driver)
     assert (done.returncode, done.stderr) == (status, "")
     assert words in done.stdout
@@ -190,7 +204,9 @@ def test_time_limits_are_positive_numbers(program, recorded, limit):
 def test_a_kernel_that_hangs_is_ended_and_the_next_one_runs(program, recorded, tmp_path):
     settings = tmp_path / "settings"
     settings.write_text("hang_kernel@1=1")
-    done = program(recorded, "-o", "gpu.cudasim", "--time-limit", "0.3", "--launches", "1..2", planted=f"@{settings}")
+    done = program(
+        recorded, "-o", "gpu.cudasim", "--time-limit", "0.3", "--launches", "1..2", planted=f"@{settings}"
+    )
     assert done.returncode == 1
     # A process of its own counts its launches from 1.
     assert "#1 saxpy: timed-out: the kernel was not over after 0.3 seconds" in done.stdout
@@ -209,7 +225,9 @@ def test_a_kernel_that_hangs_is_ended_and_the_next_one_runs(program, recorded, t
 def test_failures_are_told_for_each_launch(program, recorded, tmp_path, planted, words):
     done = program(recorded, "-o", "gpu.cudasim", "--launches", "1..2", planted=planted)
     assert done.returncode == 1
-    assert [line.split(": ", 1)[1].startswith(words) for line in done.stdout.splitlines()] == [True, True], done.stdout
+    assert [line.split(": ", 1)[1].startswith(words) for line in done.stdout.splitlines()] == [True, True], (
+        done.stdout
+    )
     assert len(statuses(tmp_path)) == 2
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cudasim.device.device import Device
     from cudasim.memory.device_contents import DeviceContents
 
-#: Copies lie at addresses that are the same modulo this: what one access of a kernel can be aligned to, in bytes.
+#: Copies lie at addresses that are the same modulo this, in bytes: the alignment of the widest access.
 _ALIGNMENT = 16
 
 _driver: Any = None
