@@ -1,5 +1,5 @@
-// Memory of a real GPU in a process in which another library, such as PyTorch or CuPy, uses that GPU: read
-// and written through the driver that this library has loaded, in the context that owns the memory.
+// Memory of a real GPU in a process in which another library, such as PyTorch or CuPy, uses that GPU. It is
+// read and written through the driver that this library has loaded, in the context that owns the memory.
 //
 //   if (const auto driver = LoadedDriver::find(); driver && driver->knows(address))
 //       driver->read(buffer, address, streams);

@@ -208,7 +208,8 @@ print(z.numpy()[7])
     "change, planted, waits",
     [("x.stream, y.stream = 1, 2", "cuStreamSynchronize=999", True), ("x.stream, y.stream = 1, 2", "cuCtxSynchronize@1=999", True),
      ("x.stream = 1", "cuStreamSynchronize=999", True), ("x.version = y.version = 2", "cuCtxSynchronize@1=999", True),
-     ("x.version = y.version = 2", "cuStreamSynchronize=999", False), ("pass", "cuStreamSynchronize=999", False)],
+     ("x.version = y.version = 2", "cuStreamSynchronize=999", False), ("pass", "cuStreamSynchronize=999", False),
+     ("y = x[:]\nx.stream = 1", "cuStreamSynchronize=999", False)],
 )  # fmt: skip
 def test_streams_are_waited_for(script, change, planted, waits):
     """A failure of the driver's function that waits shows that it is called; that of the context also waits for what was written."""
@@ -262,10 +263,7 @@ print(y.numpy()[7])
 
 def test_a_pointer_that_the_driver_does_not_know_is_an_error(script):
     text = script("x.address = 0x7000_0000_0000\nsaxpy[4, 256](2, x, y)\n", fails=True)
-    assert (
-        "KernelMemoryError: [700] the array passed for 'x' is not in device memory that is allocated" in text
-        or "'x' is not in" in text
-    )
+    assert "the array passed for 'x' is not in device memory that is allocated" in text
     assert "libcuda.so.1) does not know the address" in text
 
 
@@ -332,4 +330,4 @@ add_one[1, 32](OnHost())
 """,
         fails=True,
     )
-    assert "OnHost" in text and "TypeError" in text or "ValueError" in text
+    assert "ValueError: Cannot determine Numba type of <class '__main__.OnHost'>" in text
