@@ -267,7 +267,7 @@ void bind_gpu_launches(py::module_& module) {
                "(name, address, type, shape, strides, exact, rtol, atol, ulp).");
     module.def(
         "explain_launch", &explain, py::arg("record"), py::arg("outcome"), py::arg("arrays"),
-        py::arg("gpu") = nullptr, py::arg("seconds") = 10.0, py::arg("gpu_seconds") = 60.0,
+        py::arg("gpu") = nullptr, py::arg("seconds") = 30.0, py::arg("gpu_seconds") = 60.0,
         "JSON of the explanations of what differs (gpu_backend/launches/explanation.h), the likeliest first. "
         "Without a GPU, it is not asked again. Arrays as for compare_launch().");
     module.def("gpu_faults", &faults, py::arg("record"), py::arg("outcome"),

@@ -29,7 +29,7 @@ struct Repetition {
 };
 
 struct LaboratoryLimits {
-    double seconds = 10;  ///< for all experiments together
+    double seconds = 30;  ///< for all experiments together
     /// Called about every 50 ms; true ends the experiments.
     std::function<bool()> stop = {};
 };

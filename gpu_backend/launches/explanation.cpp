@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "gpu_backend/approximating_functions.h"
 #include "gpu_backend/launches/explanation_evidence.h"
 
 namespace cudasim::gpu_launches {
@@ -84,6 +85,51 @@ std::string places_text(const std::vector<ArithmeticPlace>& places) {
         if (!own.empty() && own.front().line != 0) text += " (line " + std::to_string(own.front().line) + ")";
     }
     return text;
+}
+
+bool is_approximate(const ArithmeticPlace& place) {
+    return place.cause == ArithmeticCause::instruction || place.what.starts_with("__nv_fast_") ||
+           !gpu_backend::approximate_instructions(place.what).empty();
+}
+
+/// How far an approximation was off on a GPU (docs/gpu_results.md, "Approximate instructions" and "Launches").
+struct KnownBound {
+    std::string_view name;  ///< a part of the instruction's or function's name
+    std::string_view bound;
+};
+constexpr KnownBound known_bounds[] = {
+    // A longer name stands before a shorter one that is a part of it.
+    {"__nv_fast_sin", "fast sine and cosine up to 1e-3 for arguments to 10000"},
+    {"__nv_fast_cos", "fast sine and cosine up to 1e-3 for arguments to 10000"},
+    {"__nv_fast_exp", "fast_expf up to 59 ulp"},
+    {"rsqrt.approx", "rsqrt.approx up to 1 ulp"},
+    {"sqrt.approx", "sqrt.approx up to 1 ulp"},
+    {"rcp.approx", "rcp.approx up to 1 ulp"},
+    {"ex2.approx", "ex2.approx up to 2 ulp"},
+    {"lg2.approx", "lg2.approx up to 9e-8 near 1, else 1 ulp"},
+    {"tanh.approx", "tanh.approx up to 1.1e-5 of the value"},
+    {"div.approx", "div.approx up to 2 ulp, and 0 for divisors above 2^126"},
+    {"sin.approx", "sin.approx wrong altogether beyond some turns"},
+    {"cos.approx", "cos.approx wrong altogether beyond some turns"},
+    {"__nv_ynf", "ynf up to 16 ulp"},
+    {"__nv_fast_", ""},
+    {"__nv_", "functions that begin from approximations up to 3 ulp"},
+};
+
+/// " Measured: ex2.approx up to 2 ulp."; empty where nothing is known.
+std::string bounds_text(const std::vector<ArithmeticPlace>& places) {
+    std::vector<std::string_view> bounds;
+    for (const auto& place : places) {
+        const auto* known = std::ranges::find_if(known_bounds, [&](const KnownBound& each) {
+            return place.what.find(each.name) != std::string::npos;
+        });
+        if (known == std::end(known_bounds) || known->bound.empty()) continue;
+        if (std::ranges::find(bounds, known->bound) == bounds.end()) bounds.push_back(known->bound);
+    }
+    std::string text;
+    for (const std::string_view bound : bounds)
+        text += (text.empty() ? " Measured: " : "; ") + std::string(bound);
+    return text.empty() ? text : text + ".";
 }
 
 class Conclusions {
@@ -272,13 +318,15 @@ class Conclusions {
                           "tolerance of some ulp.";
         else
             text += "its results are others, and do not agree either.";
-        add_definite("libdevice", found_.libdevice, Rank::moves, std::move(text));
+        add_locations(add_definite("libdevice", found_.libdevice, Rank::moves, std::move(text)),
+                      places({ArithmeticCause::function}));
     }
 
     /// The PTX has what the GPU was given. Where it agrees, the kernel's code says why first.
     void add_code_and_ptx() {
         const auto flags = places({ArithmeticCause::fast_math});
-        const auto approximations = places({ArithmeticCause::function, ArithmeticCause::instruction});
+        auto approximations = places({ArithmeticCause::function, ArithmeticCause::instruction});
+        std::erase_if(approximations, [](const ArithmeticPlace& place) { return !is_approximate(place); });
         Effect ptx = found_.ptx;
         const ElementSet explained = joined(joined(found_.fma.removed, found_.libdevice.removed),
                                             joined(found_.zeros.removed, found_.order.removed));
@@ -299,13 +347,11 @@ class Conclusions {
         if (!approximations.empty()) {
             const Effect effect = ptx_is_told ? nothing() : ptx;
             ptx_is_told = true;
-            add_locations(
-                add_in_code("approximation", effect,
-                            "The GPU approximates, and the simulator computes the last bits differently: " +
-                                places_text(approximations) +
-                                ". Errors are documented in the CUDA C++ Programming Guide, \"Mathematical "
-                                "Functions\"; compare with a tolerance."),
-                approximations);
+            add_locations(add_in_code("approximation", effect,
+                                      "A GPU approximates, and the simulator computes other last bits: " +
+                                          places_text(approximations) + "." + bounds_text(approximations) +
+                                          " Compare with a tolerance."),
+                          approximations);
         }
         if (ptx_is_told) return;
         add_definite(

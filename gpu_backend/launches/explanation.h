@@ -13,7 +13,6 @@
 #include <functional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "gpu_backend/launches/compared_launch.h"
@@ -48,14 +47,12 @@ struct Explanation {
 
 struct ExplainOptions {
     runner::RunnerProcess* gpu = nullptr;  ///< that gave the outcome; null: it came from a file
-    double seconds = 10;                   ///< for all experiments together
+    double seconds = 30;                   ///< for all experiments together
     double gpu_seconds = 60;               ///< for one launch on the GPU
     /// Called about every 50 ms; true ends the experiments, and what is known by then is returned. It must
     /// not throw.
     std::function<bool()> stop = {};
     std::filesystem::path libdevice = {};  ///< NVIDIA's; empty: where find_libdevice() finds it
-    /// Functions of NVIDIA's libdevice that use approximate instructions, with `__nv_`.
-    std::span<const std::string_view> approximating_functions = {};
 };
 
 /// The likeliest first; never empty. An experiment that changes no differing element is not among them, and

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <utility>
 
+#include "gpu_backend/approximating_functions.h"
 #include "gpu_backend/launches/changed_images.h"
 #include "gpu_backend/libdevice_file.h"
 #include "gpu_backend/ptx.h"
@@ -96,8 +98,13 @@ class Gathering {
         // Named by NVIDIA's names, whatever code runs.
         image_ = std::make_unique<image::KernelImage>(gpu_backend::without_libdevice(laboratory_.image()));
         found_.libdevice_is_linked = !gpu_backend::linked_libdevice(laboratory_.image()).empty();
-        found_.places =
-            gpu_backend::arithmetic_places(*image_, record_.kernel, options_.approximating_functions);
+        std::set<std::string, std::less<>> functions;
+        for (const auto& each : gpu_backend::approximating_functions())
+            functions.insert("__nv_" + std::string(each.name));
+        if (library_)
+            for (const auto& [name, group] : library_->functions()) functions.insert(name);
+        const std::vector<std::string_view> names(functions.begin(), functions.end());
+        found_.places = gpu_backend::arithmetic_places(*image_, record_.kernel, names);
     }
 
     [[nodiscard]] bool repeat_unchanged() {

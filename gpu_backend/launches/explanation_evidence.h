@@ -34,7 +34,8 @@ struct Evidence {
     Effect zeros, fma, libdevice, no_fast_math, ptx, gpu;
     bool libdevice_is_linked = false;  ///< the record's image has NVIDIA's functions
     bool fma_was_on = false;
-    std::vector<gpu_backend::ArithmeticPlace> places;  ///< of the kernel's code
+    /// Of the kernel's code. As functions, all of libdevice's that it calls.
+    std::vector<gpu_backend::ArithmeticPlace> places;
 };
 
 /// Makes the experiments. Those for which there is no time are left out.
