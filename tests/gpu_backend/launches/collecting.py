@@ -6,6 +6,7 @@ starts, start/sitecustomize.py does.
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import hashlib
 import json
@@ -27,7 +28,7 @@ class Wanted:
     stand_in: str  #: the driver's library
     fma: bool = True
     libdevice: str = "auto"
-    every: int = 1  #: one kernel of so many, chosen by its content
+    most_of_a_test: int = 0  #: kernels of a test function, those of all its parameters together; 0: all
     repeated: bool = False  #: also further launches of a kernel; else only the first one
     most_threads: int = 20_000
     most_bytes: int = 64 << 20
@@ -41,6 +42,11 @@ class Wanted:
         return Wanted(**json.loads(text)) if text else None
 
 
+def test_name() -> str:
+    """The test that runs, or that has started this program."""
+    return os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0] or sys.argv[0]
+
+
 class Collector:
     """Takes the records of all launches of this process."""
 
@@ -50,6 +56,7 @@ class Collector:
         for name in ("known", "records", "rows"):
             (self._folder / name).mkdir(parents=True, exist_ok=True)
         self._busy = threading.local()
+        self._taken = collections.Counter()
 
     def take(self, record) -> None:
         if getattr(self._busy, "now", False) or record.runs_in_front_end:
@@ -61,15 +68,11 @@ class Collector:
             row = self._compared(record)
         finally:
             self._busy.now = False
-        row = {
-            "test": os.environ.get("PYTEST_CURRENT_TEST", sys.argv[0]).rpartition(" ")[0] or sys.argv[0],
-            **row,
-        }
-        self._write(row)
+        self._write({"test": test_name(), **row})
 
     def refuse(self, sentence: str) -> None:
-        self._write({"test": os.environ.get("PYTEST_CURRENT_TEST", sys.argv[0]), "kernel": "", "outcome": "not recorded",
-                     "reason": sentence})  # fmt: skip
+        if "in Python mode" not in sentence:
+            self._write({"test": test_name(), "kernel": "", "outcome": "not recorded", "reason": sentence})
 
     def _write(self, row) -> None:
         with open(self._folder / "rows" / f"{os.getpid()}.jsonl", "a") as file:
@@ -87,14 +90,16 @@ class Collector:
         ):
             return False
         key = hashlib.sha256(record.image.serialise() + record.kernel.encode()).hexdigest()[:24]
-        if int(key[:8], 16) % self._wanted.every:
-            return False
         if self._wanted.repeated:
             return True
+        function = test_name().partition("[")[0]
+        if 0 < self._wanted.most_of_a_test <= self._taken[function]:
+            return False
         try:
             os.close(os.open(self._folder / "known" / key, os.O_CREAT | os.O_EXCL))
         except FileExistsError:
             return False
+        self._taken[function] += 1
         return True
 
     def _compared(self, record):
@@ -103,8 +108,7 @@ class Collector:
         from cudasim.comparing.session import compare_record
         from cudasim.recording.recorder import file_of
 
-        kept = {name: record.options.get(name) for name in ("fma",)}
-        row = {"kernel": record.display_name, "options": kept}
+        row = {"kernel": record.display_name, "fma": record.options["fma"]}
         try:
             launch = compare_record(record, tolerances_of(exact=True))
         except errors.NoGpuError:
@@ -167,7 +171,8 @@ def install(wanted: Wanted) -> None:
     from cudasim.recording.recorder import Recorder
 
     os.environ["CUDASIM_LIBCUDA"] = wanted.stand_in
-    os.environ["CUDASIM_TEST_LIBCUDA"] = "shared=poison;explain=1"
+    planted = os.environ.get("LAUNCH_COMPARISON_PLANTED", "")
+    os.environ["CUDASIM_TEST_LIBCUDA"] = "shared=poison;explain=1" + planted
     _defaults.append(
         options.defaults("the comparison of launches", fma=wanted.fma, libdevice=wanted.libdevice)
     )
@@ -200,9 +205,9 @@ def compare_in_programs() -> None:
     start = subprocess.Popen.__init__
 
     def started(self, args, *rest, **keywords):
-        environment = keywords.get("env")
+        environment = keywords.get("env") or os.environ
         program = args[0] if isinstance(args, (list, tuple)) and args else args
-        if program == sys.executable and environment is not None and "PYTHONPATH" not in environment:
+        if program == sys.executable and environment.get("PYTHONPATH") in (None, str(START.parent)):
             keywords["env"] = {**environment, "PYTHONPATH": str(START), VARIABLE: os.environ[VARIABLE]}
         start(self, args, *rest, **keywords)
 
