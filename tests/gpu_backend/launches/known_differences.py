@@ -58,7 +58,7 @@ EXCEPTIONS = (
     ),
     Difference(
         r"test_examples\.py::.*between_processes",
-        "it accesses host memory that the program has lent to kernels",
+        "it can reach host memory that the program has registered",
         "the program's processes share arrays in host memory, which is not given to a GPU",
     ),
     Difference(
