@@ -79,4 +79,10 @@ EXCEPTIONS = (
         "a table of functions' addresses in memory, which another program cannot know",
         surely=False,
     ),
+    Difference(
+        r"test_thread_ends\.py::test_all_shared_memory_counts_in_units_of_128_bytes",
+        r"\d+ bytes of device array",
+        "%total_smem_size: LLVM leaves a shared variable that is only written out of PTX",
+        surely=False,
+    ),
 )

@@ -20,6 +20,9 @@ TESTS = [
     )),
     "tests/examples",
 ]  # fmt: skip
+#: Greater than that of all launches (compare_launches.MOST_EXCEPTIONS): of tests with hundreds of equal kernels two are taken here,
+#: and of tests with one kernel, which differs, this one.
+MOST_EXCEPTIONS = 0.06
 LEAST_LAUNCHES = 100  #: so that a run in which nothing is collected does not pass
 
 
@@ -37,7 +40,7 @@ def test_launches_leave_the_same_bits_on_both_sides(judgements, fma):
     judgement = judgements[fma]
     assert not judgement.unexpected, str(judgement)
     assert judgement.equal > LEAST_LAUNCHES, str(judgement)
-    assert judgement.rate < compare_launches.MOST_EXCEPTIONS, str(judgement)
+    assert judgement.rate < MOST_EXCEPTIONS, str(judgement)
 
 
 def row(test, outcome, reason):
