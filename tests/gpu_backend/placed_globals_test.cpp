@@ -255,7 +255,8 @@ define void @k(ptr %out) {
 TEST_P(PlacedGlobals, variables_with_debug_information_are_placed) {
     expect_same(execution::with_lines(execution::ir_image(R"(
 @weights = addrspace(4) constant [3 x i64] [i64 5, i64 6, i64 7], align 8
-@llvm.used = appending global [1 x ptr] [ptr addrspacecast (ptr addrspace(4) @weights to ptr)], section "llvm.metadata"
+@llvm.used = appending global [1 x ptr] [ptr addrspacecast (ptr addrspace(4) @weights to ptr)],
+    section "llvm.metadata"
 define internal i64 @at(ptr addrspace(4) %from, i64 %i) noinline {
   %place = getelementptr i64, ptr addrspace(4) %from, i64 %i
   %value = load i64, ptr addrspace(4) %place

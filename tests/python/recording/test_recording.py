@@ -492,42 +492,6 @@ def test_one_recorder_at_a_time():
                 pass
 
 
-def test_a_recorder_that_is_left_in_force_does_not_disturb_the_end_of_the_process(run):
-    done = run.script(
-        """
-        from cudasim.recording.recorder import Recorder
-
-        held = Recorder(lambda record: None).in_force()
-        held.__enter__()
-        print("end")
-        """,
-        ENABLE_CUDASIM="1",
-    )
-    assert (done.returncode, done.stdout) == (0, "end\n")
-
-
-def test_memory_whose_address_is_in_the_kernel_s_code_is_recorded(run):
-    script = """
-        import numpy as np
-        from numba import cuda
-
-        outside = cuda.to_device(np.arange(3.0))
-
-        @cuda.jit
-        def kernel(out):
-            i = cuda.grid(1)
-            out[i] = 2 * outside[i]
-            outside[i] = 10
-
-        out = np.zeros(3)
-        kernel[1, 3](out)
-        assert out.tolist() == [0, 2, 4]
-        """
-    assert "1 of 1 launches" in recorded(run, script).stderr
-    done = program(run, "replay", "run.cudasim")
-    assert done.returncode == 0, done.stderr
-
-
 def test_without_a_recorder_nothing_is_kept():
     from cudasim import _native
 
