@@ -1,5 +1,5 @@
-// The elements that a launch left differently on the simulator and on a GPU, and what another run of the same
-// launch does to them.
+// The elements that a launch left differently on the simulator and on a GPU, and what another run of the
+// same launch does to them.
 #pragma once
 
 #include <cstddef>

@@ -152,7 +152,10 @@ std::optional<Repetition> Laboratory::repeat(const execution::LaunchOptions& opt
             why_not_ = finding.message;
             return std::nullopt;
         }
-    if (wants_to_stop() && stopped_) return std::nullopt;
+    if (wants_to_stop() && stopped_) {
+        why_not_ = "there was no time left";
+        return std::nullopt;
+    }
     return repetition;
 }
 

@@ -92,7 +92,8 @@ bool is_approximate(const ArithmeticPlace& place) {
            !gpu_backend::approximate_instructions(place.what).empty();
 }
 
-/// How far an approximation was off on a GPU (docs/gpu_results.md, "Approximate instructions" and "Launches").
+/// How far an approximation was off on a GPU (docs/gpu_results.md, "Approximate instructions" and
+/// "Launches").
 struct KnownBound {
     std::string_view name;  ///< a part of the instruction's or function's name
     std::string_view bound;

@@ -26,11 +26,10 @@ namespace cudasim::gpu_launches {
 struct Explanation {
     /// A stable name:
     ///   race             threads access the same memory in no order (findings of the race checks)
-    ///   atomic-order     results depend on the order of threads, mostly that of floating-point atomics,
-    ///       without a race
+    ///   atomic-order     results depend on the order of threads, mostly of float atomics, without a race
     ///   uninitialised    shared or local memory is read before it is written
     ///   fma              multiplications and additions are fused on one side only
-    ///   libdevice        mathematical functions are the simulator's own on one side, NVIDIA's on the other
+    ///   libdevice        with the other mathematical functions, its own or NVIDIA's, the simulator agrees
     ///   fast-math        fast-math flags let both compilers change results
     ///   approximation    instructions or functions that the GPU approximates
     ///   ptx              the PTX computes something else than the kernel that it was made of

@@ -11,7 +11,7 @@ import sys
 import cudasim
 import numpy as np
 from cudasim import _native, options
-from cudasim.comparing.arrays import Tolerance, compared
+from cudasim.comparing.arrays import Tolerance
 from cudasim.recording.recorder import Recorder
 from numba import cuda, float32, float64, int32
 from numba.cuda import libdevice

@@ -6,7 +6,6 @@ import pathlib
 import re
 
 import pytest
-
 from cudasim.comparing import report
 
 FILE = pathlib.Path(__file__).with_name("explained_kernels.py")
@@ -36,7 +35,9 @@ def _read_cases():
             functions[node.name] = range(node.lineno, node.end_lineno + 1)
             for call in node.decorator_list:
                 cause, *planted = map(value, call.args)
-                variables = {key: item for keyword in call.keywords for key, item in value(keyword.value).items()}
+                variables = {
+                    key: item for keyword in call.keywords for key, item in value(keyword.value).items()
+                }
                 cases[node.name] = (cause, planted[0] if planted else "", variables)
     return cases, functions
 
