@@ -66,7 +66,8 @@ tidy_packages=('clang-tidy==19.1.0')
 # What users have beside cudasim (notebooks, debuggers, coverage, pytest's other plug-ins, cffi's pointers, NumPy's
 # bfloat16, Dask) is tested where it is installed. check-jsonschema brings the schema of workflows.
 neighbours=('nbclient>=0.6' 'ipykernel>=6' pudb ipdb debugpy coverage pytest-cov pytest-xdist cffi ml_dtypes
-    check-jsonschema 'prompt_toolkit>=3.0.24' 'textual>=1.0' pyte 'distributed>=2023.9')
+    check-jsonschema 'prompt_toolkit>=3.0.24' 'textual>=1.0' pyte 'distributed>=2023.9'
+    'nvidia-nvvm>=13.0')
 
 # install_in FOLDER STAMP PACKAGE...: pip installs these; remembered in the file STAMP, so that pip runs once.
 install_in() {

@@ -17,7 +17,7 @@ def _without_python_mode():
     both_modes.comparing = comparing
 
 
-#: Of a test function that many parameters go through, where only some of its kernels are wanted. Examples all run.
+#: Of a test function with many parameters, where only some of its kernels are wanted. Examples all run.
 MOST_PARAMETERS = 4
 
 

@@ -6,6 +6,7 @@ import pathlib
 import sys
 
 import pytest
+from cudasim import _native
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
@@ -20,8 +21,8 @@ TESTS = [
     )),
     "tests/examples",
 ]  # fmt: skip
-#: Greater than that of all launches (compare_launches.MOST_EXCEPTIONS): of tests with hundreds of equal kernels two are taken here,
-#: and of tests with one kernel, which differs, this one.
+#: Greater than that of all launches (compare_launches.MOST_EXCEPTIONS): of tests with hundreds of equal kernels two are
+#: taken here, and of tests with one kernel, which differs, this one.
 MOST_EXCEPTIONS = 0.06
 LEAST_LAUNCHES = 100  #: so that a run in which nothing is collected does not pass
 
@@ -30,6 +31,8 @@ LEAST_LAUNCHES = 100  #: so that a run in which nothing is collected does not pa
 def judgements(tmp_path_factory):
     if not compare_launches.STAND_IN.exists():
         pytest.skip(f"the stand-in driver is not built: {compare_launches.STAND_IN}")
+    if _native.find_libdevice() is None:
+        pytest.skip('no libdevice.10.bc on this machine: pip install "cudasim[gpu]" brings one')
     folder = tmp_path_factory.mktemp("launches")
     found = compare_launches.compared(folder, ["-k", "not random_programs", *TESTS], most_of_a_test=2)
     return {fma: compare_launches.judge(rows, fma) for fma, rows in found.items()}
