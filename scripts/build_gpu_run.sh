@@ -23,9 +23,9 @@ if ! "$zig" -c 'import ziglang' 2>/dev/null; then
 fi
 
 # Headers alone, in a folder of their own: those of this machine's glibc must not be found.
-cli=${CUDASIM_CLI11_INCLUDE:-/usr/include}
+cli=${CLI11_INCLUDE:-/usr/include}
 zstd=${ZSTD_INCLUDE:-/usr/include}
-[[ -f $cli/CLI/CLI.hpp ]] || fail "CLI11 is missing: install libcli11-dev, or let CUDASIM_CLI11_INCLUDE name its folder"
+[[ -f $cli/CLI/CLI.hpp ]] || fail "CLI11 is missing: install libcli11-dev, or let CLI11_INCLUDE name its folder"
 [[ -f $zstd/zstd.h ]] || fail "zstd.h is missing: install libzstd-dev, or let ZSTD_INCLUDE name its folder"
 archive=${ZSTD_ARCHIVE:-}
 for candidate in "/usr/lib/$architecture-linux-gnu/libzstd.a" "build/arm64-sysroot/usr/lib/$architecture-linux-gnu/libzstd.a" \

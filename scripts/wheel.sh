@@ -13,8 +13,8 @@ of_venv=$(.venv/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])
 # A program that runs on machines with an older glibc than this one's; where that is old enough, what the compiler made serves.
 glibc=$(getconf GNU_LIBC_VERSION | sed 's/glibc //')
 if [[ $(printf '%s\n' "$glibc" 2.28 | sort -V | tail -1) != 2.28 ]]; then
-    CUDASIM_GPU_RUN=$(scripts/build_gpu_run.sh)
-    export CUDASIM_GPU_RUN
+    GPU_RUN_PROGRAM=$(scripts/build_gpu_run.sh)
+    export GPU_RUN_PROGRAM
 fi
 rm -rf dist build/wheels
 mkdir -p dist

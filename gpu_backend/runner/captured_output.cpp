@@ -24,8 +24,7 @@ CapturedOutput::CapturedOutput() {
     file_ = memfd_create("cudasim-printed", MFD_CLOEXEC);
     if (file_ < 0) fail("memfd_create");
     before_ = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
-    const bool is_closed = before_ < 0 && errno == EBADF;
-    if ((before_ < 0 && !is_closed) || dup2(file_, STDOUT_FILENO) < 0) {
+    if (before_ < 0 || dup2(file_, STDOUT_FILENO) < 0) {
         const int error = errno;
         close(file_);
         if (before_ >= 0) close(before_);
@@ -36,13 +35,9 @@ CapturedOutput::CapturedOutput() {
 
 CapturedOutput::~CapturedOutput() {
     std::fflush(stdout);
-    if (before_ >= 0) {
-        dup2(before_, STDOUT_FILENO);
-        close(before_);
-    } else {
-        close(STDOUT_FILENO);
-    }
-    if (file_ != STDOUT_FILENO) close(file_);
+    dup2(before_, STDOUT_FILENO);
+    close(before_);
+    close(file_);
 }
 
 std::string CapturedOutput::text() const {
