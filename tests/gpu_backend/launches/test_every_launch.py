@@ -21,8 +21,8 @@ TESTS = [
     )),
     "tests/examples",
 ]  # fmt: skip
-#: Greater than that of all launches (compare_launches.MOST_EXCEPTIONS), because two kernels of a test are taken
-#: here, be there one that differs or hundreds that are equal.
+#: Greater than that of all launches (compare_launches.MOST_EXCEPTIONS), because two kernels of a test
+#: are taken here, be there one that differs or hundreds that are equal.
 MOST_EXCEPTIONS = 0.06
 LEAST_LAUNCHES = 100  #: so that a run in which nothing is collected does not pass
 
