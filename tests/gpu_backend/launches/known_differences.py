@@ -19,6 +19,12 @@ NAN_BITS = (
 )
 
 
+HALF_NAN_BITS = (
+    "only the bits of NaN: a conversion to float16 makes every NaN 7fff on a GPU, and in PTX that is read; the processor "
+    "keeps sign and payload"
+)
+
+
 @dataclasses.dataclass(frozen=True)
 class Difference:
     """A launch that is expected to differ."""
@@ -37,6 +43,7 @@ class Difference:
 
 
 EXCEPTIONS = (
+    Difference(r"test_float16\.py::", r"bits of \d+ NaN", HALF_NAN_BITS, surely=False),
     Difference(r"test_array_memory\.py::test_fresh_memory_is_poisoned", r"\d+ elements of out", UNWRITTEN),
     Difference(r"test_value_rules\.py::test_fresh_arrays_hold_no_zeros", r"\d+ elements of out", UNWRITTEN),
     Difference(r"test_complex\.py::test_cmath_has_cpythons_values\[tan\]", r"bits of \d+ NaN", NAN_BITS),
