@@ -135,7 +135,8 @@ std::string bounds_text(const std::vector<ArithmeticPlace>& places) {
 
 class Conclusions {
   public:
-    explicit Conclusions(const Evidence& evidence) : found_(evidence) {
+    /// @param last_bits whether the differences are as small as those of approximate functions are
+    Conclusions(const Evidence& evidence, bool last_bits) : found_(evidence), last_bits_(last_bits) {
         order_ = joined(evidence.order.removed, evidence.order.moved);
     }
 
@@ -345,7 +346,7 @@ class Conclusions {
                                           ". Compile without fastmath to compare, or use a tolerance."),
                           flags);
         }
-        if (!approximations.empty()) {
+        if (!approximations.empty() && (last_bits_ || !ptx_is_told)) {
             const Effect effect = ptx_is_told ? nothing() : ptx;
             ptx_is_told = true;
             add_locations(add_in_code("approximation", effect,
@@ -403,7 +404,21 @@ class Conclusions {
     ElementSet order_;  ///< elements that depend on the order of threads
     std::vector<Candidate> candidates_;
     bool raced_ = false;
+    bool last_bits_ = false;
 };
+
+/// The greatest relative difference that docs/gpu_results.md has of approximate functions, with room for what
+/// a kernel computes from them.
+constexpr double most_of_approximations = 0.01;
+
+bool differs_in_last_bits(const comparison::Comparison& comparison) {
+    for (const auto& array : comparison.arrays) {
+        if (array.verdict() != comparison::Verdict::different) continue;
+        if (array.nan_simulated != 0 || array.nan_gpu != 0 || !array.greatest_relative) return false;
+        if (array.greatest_relative->relative.value_or(0) > most_of_approximations) return false;
+    }
+    return true;
+}
 
 llvm::json::Value utf8(const std::string& text) {
     return llvm::json::isUTF8(text) ? text : llvm::json::fixUTF8(text);
@@ -413,7 +428,8 @@ llvm::json::Value utf8(const std::string& text) {
 
 std::vector<Explanation> explain(const driver::LaunchRecord& record, const GpuOutcome& outcome,
                                  std::span<const ComparedArray> arrays, const ExplainOptions& options) {
-    return Conclusions(gather_evidence(record, outcome, arrays, options)).all();
+    const bool last_bits = differs_in_last_bits(compare_launch(record, outcome, arrays));
+    return Conclusions(gather_evidence(record, outcome, arrays, options), last_bits).all();
 }
 
 std::string to_json(std::span<const Explanation> explanations) {

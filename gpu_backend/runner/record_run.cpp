@@ -65,8 +65,11 @@ std::uint64_t run_file(const std::filesystem::path& input, const std::filesystem
                        RunnerProcess& gpu, const RecordRunOptions& options, const Report& report) {
     const BlockReader launches(input, records::launch_format);
     if (launches.count('G') == 0)
-        throw records::RecordError(input.string() +
-                                   " has no launches for a GPU: make it with `cudasim record --gpu`");
+        throw records::RecordError(
+            input.string() + (launches.finished()
+                                  ? " has no launches for a GPU: make it with `cudasim record --gpu`; "
+                                    "kernels in Python mode have none"
+                                  : " is not complete, and what is there of it has no launches for a GPU"));
     std::error_code error;
     if (std::filesystem::equivalent(input, output, error))
         throw records::RecordError("the results would replace " + input.string() + ": name another file");

@@ -281,7 +281,9 @@ records::GpuResult RunnerProcess::run(
                          .kernel = launch.kernel,
                          .status = status,
                          .message = message,
-                         .gpu = gpu_.name};
+                         .gpu = gpu_.name,
+                         .capability_major = static_cast<std::uint32_t>(gpu_.capability_major),
+                         .capability_minor = static_cast<std::uint32_t>(gpu_.capability_minor)};
     };
     const auto lost = [&](GpuStatus status, const std::string& message) {
         end(true);

@@ -209,7 +209,7 @@ constexpr Option table[] = {
         .highest = 1000000,
         .default_text = "60",
         .default_from = "longer than most kernels take",
-        .accepts = "seconds",
+        .accepts = "seconds, at most 1000000; 0 is none",
         .help = "Most seconds that a kernel may run on the real GPU.",
         .kind = OptionKind::seconds,
     },

@@ -226,7 +226,7 @@ ROWS: tuple[tuple[str, str, int, int, str, str, str, str, bool, bool], ...] = (
         1000000,
         "60",
         "longer than most kernels take",
-        "seconds",
+        "seconds, at most 1000000; 0 is none",
         "Most seconds that a kernel may run on the real GPU.",
         False,
         False,

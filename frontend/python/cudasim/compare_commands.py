@@ -7,7 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from cudasim import errors, script_runner
+from cudasim import errors, options, script_runner
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -98,6 +98,7 @@ def _compare(parsed: argparse.Namespace) -> int:
         selection = Selection(parsed.kernel, parsed.launch)
     except ValueError as error:
         return _fail("compare", error)
+    options.set(gpu="off")  # the command compares
     comparison = GpuComparison(
         tolerances_of(parsed.rtol, parsed.atol, parsed.ulp, parsed.exact),
         raises=False,
@@ -112,10 +113,12 @@ def _compare(parsed: argparse.Namespace) -> int:
     except errors.NoGpuError as error:
         print(f"cudasim compare: {error}", file=sys.stderr)
         return error.exit_status
+    if status not in (0, 1) and not comparison.launches:
+        return status
     problem = _write(comparison.report(), parsed, sys.stderr)
     if problem is not None:
         return _fail("compare", problem)
-    return _status(comparison.report()) or status
+    return status if status not in (0, 1) else _status(comparison.report()) or status
 
 
 def _diff(parsed: argparse.Namespace) -> int:
@@ -125,7 +128,7 @@ def _diff(parsed: argparse.Namespace) -> int:
 
     try:
         selection = Selection(None, parsed.launch)
-        report = diff_files(
+        report, is_whole = diff_files(
             parsed.record,
             parsed.results,
             tolerances_of(parsed.rtol, parsed.atol, parsed.ulp, parsed.exact),
@@ -134,7 +137,15 @@ def _diff(parsed: argparse.Namespace) -> int:
     except ValueError as error:  # RecordError, too
         return _fail("diff", error)
     problem = _write(report, parsed, sys.stdout)
-    return _fail("diff", problem) if problem is not None else _status(report)
+    if problem is not None:
+        return _fail("diff", problem)
+    if not is_whole:
+        print(
+            f"cudasim diff: {parsed.results} is not complete: cudasim-gpu-run was ended early, or the file was cut",
+            file=sys.stderr,
+        )
+        return 1
+    return _status(report)
 
 
 def _write(report: Mapping[str, Any], parsed: argparse.Namespace, stream: Any) -> str | None:

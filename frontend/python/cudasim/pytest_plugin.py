@@ -137,6 +137,11 @@ def _switch_on(arguments):
         raise pytest.UsageError(
             f"{others[0]}: another option records launches, too: {others[1] if others[1:] else _PREFIX + '-gpu'}"
         )
+    if folder := getattr(arguments, "cudasim_record_gpu", None):
+        try:
+            os.makedirs(folder, exist_ok=True)
+        except OSError as error:
+            raise pytest.UsageError(f"{_PREFIX}-record-gpu: cannot make {folder}: {error.strerror}") from None
     for option, text in given.items():
         if os.environ.get(option.variable) == text:
             continue
@@ -253,7 +258,6 @@ def pytest_runtest_protocol(item: Any) -> Iterator[None]:
         if folder_for_gpu is not None and switch.is_on():
             from cudasim.recording.recorder import RecordFile
 
-            os.makedirs(folder_for_gpu, exist_ok=True)
             file = RecordFile(_file_of(item.nodeid, folder_for_gpu), None, None, True, "sm_75")
             restored.callback(file.close)
             restored.enter_context(file.in_force())

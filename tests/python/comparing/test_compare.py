@@ -265,3 +265,39 @@ print(json.dumps(cudasim.compare(kernel[1, 3], np.zeros(3), raises=False).report
     )
     launch = report_of(run.script(program, **gpu()))["launches"][0]
     assert launch["verdict"] == "same" and launch["outside"] == []
+
+
+def test_host_threads_have_comparisons_of_their_own(run, gpu):
+    program = (
+        SAXPY
+        + """
+import threading
+
+verdicts = {}
+
+def work(number):
+    x, y = np.arange(1000, dtype=np.float32), np.ones(1000, dtype=np.float32)
+    with cudasim.compare_with_gpu() as found:
+        for _ in range(number + 1):
+            saxpy[4, 256](number, x, y)
+    one = cudasim.compare(saxpy[4, 256], 2, x, y)
+    verdicts[number] = [len(found.verdicts), len(one.verdicts)]
+
+threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(json.dumps(verdicts))
+"""
+    )
+    assert report_of(run.script(program, **gpu())) == {str(number): [number + 1, 1] for number in range(4)}
+
+
+def test_kernels_in_python_mode_warn_at_their_launch(run, gpu):
+    done = run.script(
+        SAXPY + "saxpy[4, 256](2, x, y)\nprint(y[7])", **gpu(CUDASIM_GPU="compare", CUDASIM_MODE="python")
+    )
+    assert done.returncode == 0 and done.stdout == "15.0\n"
+    assert "script.py:15: NotComparedWarning: a launch of saxpy was not compared" in done.stderr, done.stderr
+    assert "1 not-compared" in done.stderr

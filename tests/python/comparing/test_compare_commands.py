@@ -220,3 +220,25 @@ assert "libcuda.so" not in open("/proc/self/maps").read()  # it is in the other 
     )
     done = run.script(program, **gpu())
     assert done.returncode == 0, done.stderr
+
+
+def test_the_command_compares_whatever_the_option_says(run, gpu):
+    script = run.write(SCRIPT)
+    done = run("-m", "cudasim", "compare", script, **gpu(CUDASIM_GPU="compare"))
+    assert done.returncode == 0 and "3 launches: 3 same" in done.stderr, done.stderr
+
+
+def test_a_script_that_is_not_there_is_wrong_usage(run, gpu):
+    done = run("-m", "cudasim", "compare", "nowhere.py", **gpu())
+    assert done.returncode == 2 and "cannot read the script nowhere.py" in done.stderr
+    assert "No launch was compared" not in done.stderr
+
+
+def test_results_that_were_cut_are_told(run, gpu):
+    script = run.write(SCRIPT)
+    assert run("-m", "cudasim", "record", "--gpu", "-o", "run.cudasim", script).returncode == 0
+    assert gpu_run(run.folder, gpu(), "run.cudasim", "-o", "gpu.cudasim").returncode == 0
+    whole = (run.folder / "gpu.cudasim").read_bytes()
+    (run.folder / "cut.cudasim").write_bytes(whole[:-100])
+    done = run("-m", "cudasim", "diff", "run.cudasim", "cut.cudasim")
+    assert done.returncode == 1 and "cut.cudasim is not complete" in done.stderr

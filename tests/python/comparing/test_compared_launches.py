@@ -129,7 +129,7 @@ def test_other_threads_run_while_contents_are_compared():
     json.loads(_native.compare_launch([array]))
     done.set()
     thread.join()
-    assert len(counted) > 5
+    assert len(counted) > 2  # two at most where the interpreter stands still
 
 
 def test_wrong_arrays_are_refused_by_name():

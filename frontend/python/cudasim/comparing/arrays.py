@@ -45,7 +45,13 @@ def tolerances_of(
     :raises ValueError: for what is no tolerance
     """
     result = {"": Tolerance(rtol, atol, ulp, exact).checked("the arrays")}
+    if arrays is not None and not isinstance(arrays, Mapping):
+        raise ValueError(f"tolerances is {arrays!r}; it takes a dictionary such as {{'y': {{'ulp': 2}}}}")
     for name, own in (arrays or {}).items():
+        if not isinstance(own, Mapping):
+            raise ValueError(
+                f"the tolerance of {name} is {own!r}; it takes a dictionary such as {{'ulp': 2}}"
+            )
         unknown = set(own) - set(Tolerance._fields)
         if unknown:
             raise ValueError(

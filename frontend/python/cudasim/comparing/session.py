@@ -21,10 +21,13 @@ from cudasim.comparing.runner import architecture_of, runner
 from cudasim.comparing.tracing import add_accesses
 from cudasim.recording.recorder import Recorder, for_gpu
 from cudasim.recording.replay import findings_of
-from cudasim.reports.user_warnings import programs_frame, users_frame
+from cudasim.reports.host_frames import host_frames
 
 if TYPE_CHECKING:
     from cudasim.recording.recorder import Selection
+
+
+_NO_LIMIT = 1e9  #: seconds
 
 
 def compare_record(
@@ -47,7 +50,7 @@ def compare_record(
     gpu = runner()
     _, capability = gpu.start()
     _native.add_gpu_code(record, architecture_of(capability))
-    return compare_outcome(record, gpu.run(record, options.get("gpu_time_limit")), tolerances, gpu)
+    return compare_outcome(record, gpu.run(record, time_limit()), tolerances, gpu)
 
 
 def compare_outcome(
@@ -65,8 +68,6 @@ def compare_outcome(
         launch = _described(record, outcome, {"status": status, "message": outcome.message})
         if outcome.status in ("faulted", "timed-out", "lost"):
             launch["verdict"] = "different"
-            kind = outcome.message.partition(" returned ")[2].partition(" ")[0] or outcome.status
-            launch["faults"] = [{"kind": kind, "message": outcome.message}]
         return launch
     launch = _described(record, outcome, {"status": "ran"})
     if outcome.milliseconds > 0:  # launches of programs (cudasim record --real) are not timed
@@ -82,7 +83,7 @@ def compare_outcome(
         launch["verdict"] = "different"
     if launch["verdict"] == "different":
         add_accesses(record, launch)
-        limit = options.get("gpu_time_limit")
+        limit = time_limit()
         launch["explanations"] = json.loads(
             _native.explain_launch(record, outcome, wanted, gpu, gpu_seconds=limit)
         )
@@ -95,6 +96,11 @@ def compare_outcome(
             "runs": counted["runs"] + len(stray),
         }
     return launch
+
+
+def time_limit() -> float:
+    """The most seconds that a kernel may take on the GPU."""
+    return options.get("gpu_time_limit") or _NO_LIMIT
 
 
 def not_compared(record: Any, reason: str) -> dict[str, Any]:
@@ -128,8 +134,9 @@ def _described(record: Any, outcome: Any, members: dict[str, Any]) -> dict[str, 
         launch["gpu"] = {
             "name": outcome.gpu,
             "compute_capability": "{}.{}".format(*outcome.compute_capability),
-            "driver": "{}.{}".format(*outcome.driver),
         }
+        if outcome.driver != (0, 0):  # not known where the process died
+            launch["gpu"]["driver"] = "{}.{}".format(*outcome.driver)
     return launch | members
 
 
@@ -164,7 +171,34 @@ def _stray(record: Any, address: int, count: int) -> dict[str, Any]:
     return {"address": address, "bytes": count, "near": near}
 
 
-_in_force: list[GpuComparison] = []  #: innermost last
+_lock = threading.RLock()
+_in_force: list[tuple[int, GpuComparison]] = []  #: with the host threads that began them, innermost last
+_recording = contextlib.ExitStack()  #: what is in force while there is a comparison
+
+
+def _current() -> GpuComparison:
+    """The comparison that a launch of this host thread belongs to: the thread's innermost one, else the outermost of all."""
+    with _lock:
+        own = [comparison for thread, comparison in _in_force if thread == threading.get_ident()]
+        return own[-1] if own else _in_force[0][1]
+
+
+class _RecorderOfComparisons(Recorder):
+    """Hands each launch to the recorder of the comparison that it belongs to."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda record: None, keep_after=True)
+
+    def _wants(self, name: str) -> int:
+        return _current().recorder._wants(name)
+
+    def _taken(self, record: Any, number: int, why_not: str) -> None:
+        _current().recorder._taken(record, number, why_not)
+
+
+def _launching_frames() -> list[tuple[str, str, int]]:
+    """The host program's frames where it launches, innermost first."""
+    return [frame for frame in host_frames() if frame[1] != contextlib.__file__]
 
 
 class GpuComparison:
@@ -191,28 +225,31 @@ class GpuComparison:
     ) -> None:
         self._tolerances, self._raises, self._also_faulting = tolerances, raises, also_faulting
         self._warns = warns
-        self._recorder = Recorder(self._take, selection, self._not_recorded, keep_after=True)
+        self.recorder = Recorder(self.take, selection, self._not_recorded, keep_after=True)
         self._lock = threading.Lock()
         self._warned: set[tuple[str, str]] = set()
         self.launches: list[dict[str, Any]] = []  #: in their order, as report_schema.json describes them
 
     @contextlib.contextmanager
     def in_force(self) -> Iterator[GpuComparison]:
-        """:raises errors.NoGpuError: where there is no GPU to be had"""
+        """Launches of this host thread are this comparison's inside, and those of threads that have none of their own.
+
+        :raises errors.NoGpuError: where there is no GPU to be had
+        """
         runner().start()
-        if _in_force:  # the innermost comparison has the launches
-            _in_force.append(self)
-            try:
-                yield self
-            finally:
-                _in_force.remove(self)
-            return
-        with for_gpu(True), self._recorder.in_force():
-            _in_force.append(self)
-            try:
-                yield self
-            finally:
-                _in_force.remove(self)
+        entry = (threading.get_ident(), self)
+        with _lock:
+            if not _in_force:
+                _recording.enter_context(for_gpu(True))
+                _recording.enter_context(_RecorderOfComparisons().in_force())
+            _in_force.append(entry)
+        try:
+            yield self
+        finally:
+            with _lock:
+                _in_force.remove(entry)
+                if not _in_force:
+                    _recording.close()
 
     def report(self) -> dict[str, Any]:
         """The report of all launches so far."""
@@ -221,15 +258,11 @@ class GpuComparison:
     def _not_recorded(self, sentence: str) -> None:
         self._warn("", sentence)
 
-    def _take(self, record: Any) -> None:
-        _in_force[-1].take(record)
-
     def take(self, record: Any) -> None:
         """Compares a launch. :raises errors.GpuDifference: where it is different"""
         launch = compare_record(record, self._tolerances, self._also_faulting)
-        if "where" not in launch:  # kernels of Python mode
-            code, line = programs_frame().f_code, programs_frame().f_lineno
-            launch["where"] = _place_of([(code.co_name, code.co_filename, line)])
+        if "where" not in launch and (frames := _launching_frames()):  # kernels of Python mode
+            launch["where"] = _place_of(frames)
         with self._lock:
             self.launches.append(launch)
         if launch.get("verdict") == "different":
@@ -248,8 +281,5 @@ class GpuComparison:
                 return
             self._warned.add((kernel, message))
         text = f"a launch of {kernel} was not compared with the GPU: {message}" if kernel else message
-        frame = users_frame()
-        registry = frame.f_globals.setdefault("__warningregistry__", {})
-        warnings.warn_explicit(
-            errors.NotComparedWarning(text), None, frame.f_code.co_filename, frame.f_lineno, registry=registry
-        )
+        _, file, line = (_launching_frames() or [("", "<unknown>", 1)])[0]
+        warnings.warn_explicit(errors.NotComparedWarning(text), None, file, line)

@@ -159,6 +159,7 @@ class PythonEntry:
     def _recorded_launch(self, values, copies, numbers):
         if self._names_arrays:
             self.plan.name_arrays(self.kernel.builder.arrays(numbers))
+        recording.apply_gpu_option(options.get("gpu"))
         if recording.recorder is None:
             self.launch(values, copies)
             return
