@@ -435,9 +435,9 @@ def test_what_is_no_record_is_refused(run, text):
     run.write(text, "run.cudasim")
     for command in ("replay", "show"):
         done = program(run, command, "run.cudasim")
-        assert done.returncode == 2 and done.stderr.startswith(f"cudasim {command}: this is not a record"), (
-            done.stderr
-        )
+        assert done.returncode == 2 and done.stderr.startswith(
+            f"cudasim {command}: this is not a file of records"
+        ), done.stderr
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,9 @@ def test_a_share_refuses_the_record_of_another_version(record):
 
 
 def test_a_share_that_cannot_be_run_says_why():
-    with pytest.raises(shares.ShareError, match="ended with status 1: .*RecordError: .*not a record"):
+    with pytest.raises(
+        shares.ShareError, match="ended with status 1: .*RecordError: .*not a file of records"
+    ):
         shares.run(cudasim.__version__, b"not a record", ["reverse"], WANTED)
 
 
