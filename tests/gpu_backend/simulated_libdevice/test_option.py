@@ -242,6 +242,7 @@ def test_the_version_is_what_stands_around_the_file(tmp_path):
     site = tmp_path / "site-packages"
     file = site / "nvidia" / "cu13" / "nvvm" / "libdevice" / "libdevice.10.bc"
     file.parent.mkdir(parents=True)
+    file.touch()  # importlib_metadata, where a library has loaded it, leaves out what is not there
     information = site / "nvidia_nvvm-13.0.88.dist-info"
     information.mkdir()
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: nvidia-nvvm\nVersion: 13.0.88\n")
