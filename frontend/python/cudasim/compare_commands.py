@@ -8,14 +8,13 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from cudasim import errors, options, script_runner
+from cudasim.recording_commands import LAUNCHES, fail
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 #: Options that take a value, as the arguments before the script are told from the script's.
 VALUED = ("--rtol", "--atol", "--ulp", "--json", "--html", "--kernel", "--launch")
-
-_LAUNCHES = "a launch by its number, as 3, or several: 3..5, 3.., ..5"
 
 
 def add_to(commands: Any) -> None:
@@ -35,7 +34,7 @@ def add_to(commands: Any) -> None:
     )
     _add_tolerances(compare)
     compare.add_argument("--kernel", metavar="NAME", help="only launches of this kernel")
-    compare.add_argument("--launch", metavar="N", help=f"only {_LAUNCHES}")
+    compare.add_argument("--launch", metavar="N", help=f"only {LAUNCHES}")
     compare.add_argument(
         "--also-faulting",
         action="store_true",
@@ -53,7 +52,7 @@ def add_to(commands: Any) -> None:
     )
     diff.add_argument("record", help="what `cudasim record --gpu` wrote")
     diff.add_argument("results", help="what cudasim-gpu-run wrote")
-    diff.add_argument("--launch", metavar="N", help=_LAUNCHES)
+    diff.add_argument("--launch", metavar="N", help=LAUNCHES)
     _add_tolerances(diff)
     diff.set_defaults(command=_diff)
 
@@ -80,11 +79,6 @@ def _tolerance(text: str) -> float:
     return value
 
 
-def _fail(command: str, message: object) -> int:
-    print(f"cudasim {command}: {message}", file=sys.stderr)
-    return 2
-
-
 def _compare(parsed: argparse.Namespace) -> int:
     from cudasim.comparing.arrays import tolerances_of  # other commands need no engine
     from cudasim.comparing.session import GpuComparison
@@ -93,11 +87,11 @@ def _compare(parsed: argparse.Namespace) -> int:
 
     script = script_runner.taken_from(parsed)
     if not script:
-        return _fail("compare", "no script given; write: cudasim compare script.py [arguments]")
+        return fail("compare", "no script given; write: cudasim compare script.py [arguments]")
     try:
         selection = Selection(parsed.kernel, parsed.launch)
     except ValueError as error:
-        return _fail("compare", error)
+        return fail("compare", error)
     options.set(gpu="off")  # the command compares
     comparison = GpuComparison(
         tolerances_of(parsed.rtol, parsed.atol, parsed.ulp, parsed.exact),
@@ -117,7 +111,7 @@ def _compare(parsed: argparse.Namespace) -> int:
         return status
     problem = _write(comparison.report(), parsed, sys.stderr)
     if problem is not None:
-        return _fail("compare", problem)
+        return fail("compare", problem)
     return status if status not in (0, 1) else _status(comparison.report()) or status
 
 
@@ -135,10 +129,10 @@ def _diff(parsed: argparse.Namespace) -> int:
             selection,
         )
     except ValueError as error:  # RecordError, too
-        return _fail("diff", error)
+        return fail("diff", error)
     problem = _write(report, parsed, sys.stdout)
     if problem is not None:
-        return _fail("diff", problem)
+        return fail("diff", problem)
     if not is_whole(parsed.results):
         print(
             f"cudasim diff: {parsed.results} is not complete: cudasim-gpu-run was ended early, or the file was cut",

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 #: Options of `cudasim replay`.
 _LAUNCH_OPTIONS = [option for option in options.TABLE if option.of_a_launch]
-_LAUNCHES = "a launch by its number, as 3, or several: 3..5, 3.., ..5"
+#: What arguments that choose launches take.
+LAUNCHES = "a launch by its number, as 3, or several: 3..5, 3.., ..5"
 #: Options of `cudasim record` itself that have a value, and the one that has none.
 RECORD_VALUED = {
     "-o": "--output", "--output": "--output", "--kernel": "--kernel", "--launch": "--launch", "--arch": "--arch",
@@ -86,7 +87,7 @@ def add_to(commands: Any) -> None:
         "--kernel", metavar="NAME", help="only launches of this kernel, by its name in the source"
     )
     record.add_argument(
-        "--launch", metavar="N", help=f"only {_LAUNCHES}; they count from 1, those of --kernel if given"
+        "--launch", metavar="N", help=f"only {LAUNCHES}; they count from 1, those of --kernel if given"
     )
     record.add_argument(
         "--after", action="store_true", help="keep memory after each launch, too, not only its hash"
@@ -117,7 +118,7 @@ def add_to(commands: Any) -> None:
         "launch could not be run.",
     )
     replay.add_argument("file", help="what `cudasim record` wrote")
-    replay.add_argument("--launch", metavar="N", help=_LAUNCHES)
+    replay.add_argument("--launch", metavar="N", help=LAUNCHES)
     replay.add_argument(
         "--trust", action="store_true", help="run Python code of the record (kernels of Python mode)"
     )
@@ -140,13 +141,14 @@ def add_to(commands: Any) -> None:
 
     show = commands.add_parser("show", help="what is in a file of recorded launches")
     show.add_argument("file", help="what `cudasim record` wrote")
-    show.add_argument("--launch", metavar="N", help=_LAUNCHES)
+    show.add_argument("--launch", metavar="N", help=LAUNCHES)
     show.add_argument("--sources", action="store_true", help="the sources of the kernels, too")
     show.add_argument("--json", action="store_true", help="for programs")
     show.set_defaults(command=_show)
 
 
-def _fail(command: str, message: object) -> int:
+def fail(command: str, message: object) -> int:
+    """Says what is wrong with the arguments of a command; returns its exit status."""
     print(f"cudasim {command}: {message}", file=sys.stderr)
     return 2
 
@@ -163,16 +165,16 @@ def _record(parsed: argparse.Namespace) -> int:
 
     script = script_runner.taken_from(parsed)
     if not script:
-        return _fail("record", "no script given; write: cudasim record -o run.cudasim script.py [arguments]")
+        return fail("record", "no script given; write: cudasim record -o run.cudasim script.py [arguments]")
     if parsed.output is None:
-        return _fail("record", "no file given; write -o FILE before the script or directly behind it")
+        return fail("record", "no file given; write -o FILE before the script or directly behind it")
     if parsed.real:
         return _record_real(parsed, script)
     try:
         file = RecordFile(parsed.output, parsed.kernel, parsed.launch, parsed.after, _architecture(parsed))
         file.open()
     except ValueError as error:
-        return _fail("record", error)
+        return fail("record", error)
     began = os.stat(file.path).st_mtime
     with file.in_force():
         status = script_runner.run(script)
@@ -180,7 +182,7 @@ def _record(parsed: argparse.Namespace) -> int:
     try:
         file.close()
     except errors.RecordError as error:
-        return _fail("record", error)
+        return fail("record", error)
     _summary(parsed, refused, recorder.recorded, recorder.seen, parsed.output)
     others = glob.glob(_escaped(file.of_process("*")))
     for other in sorted(path for path in others if os.stat(path).st_mtime >= began):
@@ -215,14 +217,14 @@ def _record_real(parsed: argparse.Namespace, script: list[str]) -> int:
     from cudasim.recording.recorder import Selection, require_architecture
 
     if parsed.gpu:
-        return _fail(
+        return fail(
             "record",
             "--real records what a GPU computes here, --gpu what one is to compute elsewhere: leave one out",
         )
     if options.get("mode") == "python":
-        return _fail("record", "--real compares with compiled kernels; leave --mode python out")
+        return fail("record", "--real compares with compiled kernels; leave --mode python out")
     if switch.is_on():
-        return _fail(
+        return fail(
             "record",
             "--real needs the real numba.cuda, and ENABLE_CUDASIM or NUMBA_ENABLE_CUDASIM replaces it; unset them",
         )
@@ -234,13 +236,13 @@ def _record_real(parsed: argparse.Namespace, script: list[str]) -> int:
         file = RealRecordFile(parsed.output, selection, architecture)
         file.open()
     except (ValueError, RealCudaError) as error:
-        return _fail("record", error)
+        return fail("record", error)
     with file.in_force(), real.launches_go_to(file.take):
         status = script_runner.run(script, enable=False)
     try:
         file.close()
     except errors.RecordError as error:
-        return _fail("record", error)
+        return fail("record", error)
     results = os.path.join(os.path.dirname(parsed.output), os.path.basename(file.result_path))
     _summary(
         parsed,
@@ -285,9 +287,9 @@ def _show(parsed: argparse.Namespace) -> int:
             else show.as_text(reader, positions, parsed.sources)
         )
     except ValueError as error:
-        return _fail("show", error)
+        return fail("show", error)
     except (KeyError, TypeError, IndexError, AttributeError) as error:  # in what the record says of findings
-        return _fail("show", f"a launch in {parsed.file} is malformed: {error!r}")
+        return fail("show", f"a launch in {parsed.file} is malformed: {error!r}")
     print(text, end="")
     return 0
 
@@ -300,9 +302,9 @@ def _replay(parsed: argparse.Namespace) -> int:
         reader, positions = _opened(parsed)
         changed = _changed_options(parsed)
     except ValueError as error:
-        return _fail("replay", error)
+        return fail("replay", error)
     if parsed.dask is not None and parsed.schedules <= 0:
-        return _fail("replay", "--dask needs --schedules N: one launch as it was recorded runs here")
+        return fail("replay", "--dask needs --schedules N: one launch as it was recorded runs here")
     if not reader.finished:
         print(f"cudasim replay: the recording of {parsed.file} was not finished", file=sys.stderr)
     if parsed.schedules > 0:
@@ -314,10 +316,10 @@ def _replay(parsed: argparse.Namespace) -> int:
             record = reader.read(position)
             result = replay.replay(record, changed, parsed.trust, debugger)
         except replay.NotTrusted as error:
-            not_run = _fail("replay", error)
+            not_run = fail("replay", error)
             continue
         except (errors.RecordError, errors.CudaAPIError, ValueError) as error:
-            return _fail("replay", error)
+            return fail("replay", error)
         if result.exception is not None:
             print(replay.text_of(result.exception), end="", file=sys.stderr)
         sys.stdout.flush()
@@ -343,7 +345,7 @@ def _replay_under_schedules(parsed, reader, positions, changed):
                 record = reader.read(position)
                 status = max(status, _replay_one(record, parsed.schedules, wanted, cluster))
     except ClusterError as error:
-        return _fail("replay", error)
+        return fail("replay", error)
     except KeyboardInterrupt:
         return 130
     return status
@@ -362,10 +364,10 @@ def _replay_one(record, count, wanted, cluster):
     shown: set[tuple[str, ...]] = set()
     for schedule, (name, result, how) in zip(chosen, results):
         if result is None:
-            status = _fail("replay", f"{record.headline()}: the launch under {name} {how}")
+            status = fail("replay", f"{record.headline()}: the launch under {name} {how}")
             continue
         if result.refused:
-            return _fail("replay", result.refused)
+            return fail("replay", result.refused)
         if not result.differences:
             continue
         differing += 1

@@ -8,6 +8,7 @@ from typing import Any
 
 from cudasim import errors
 from cudasim.comparing.arrays import tolerances_of
+from cudasim.comparing.report import word_of
 from cudasim.comparing.report_text import render
 from cudasim.comparing.session import GpuComparison
 from cudasim.streams import stream_work
@@ -27,7 +28,7 @@ class ComparedLaunches:
     @property
     def verdicts(self) -> list[str]:
         """For each launch "same", "close" or "different"; where it was not compared its status, as "refused"."""
-        return [launch.get("verdict") or launch["status"] for launch in self._comparison.launches]
+        return [word_of(launch) for launch in self._comparison.launches]
 
     def __str__(self) -> str:
         return render(self.report)

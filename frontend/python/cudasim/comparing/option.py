@@ -9,6 +9,7 @@ import atexit
 import contextlib
 import sys
 
+from cudasim.comparing.report import counts_text
 from cudasim.comparing.session import GpuComparison
 from cudasim.streams import stream_work
 
@@ -39,12 +40,7 @@ def _summary(comparison: GpuComparison) -> None:
     """Says how many launches were compared, on standard error, when the program ends."""
     with contextlib.suppress(Exception):  # launches that only now run may fail; that is not about this
         stream_work.finish()
-    counts: dict[str, int] = {}
-    gpu = ""
-    for launch in comparison.launches:
-        word = launch.get("verdict") or launch["status"]
-        counts[word] = counts.get(word, 0) + 1
-        gpu = launch.get("gpu", {}).get("name", gpu)
-    if counts:
-        text = ", ".join(f"{count} {word}" for word, count in counts.items())
-        print(f"cudasim: launches compared with {gpu or 'the GPU'}: {text}", file=sys.stderr)
+    names = [launch["gpu"]["name"] for launch in comparison.launches if "gpu" in launch]
+    if comparison.launches:
+        gpu = names[-1] if names else "the GPU"
+        print(f"cudasim: launches compared with {gpu}: {counts_text(comparison.launches)}", file=sys.stderr)

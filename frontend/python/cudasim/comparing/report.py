@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import importlib.resources
 import json
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import cudasim
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 #: The version of the form, which grows when programs that read the old one would fail with the new one.
 VERSION = 1
@@ -37,6 +38,16 @@ def verdict_of(report: Mapping[str, Any]) -> str:
     """The worst verdict of all launches: "same" where none was compared."""
     found = [launch["verdict"] for launch in report["launches"] if launch.get("verdict")]
     return max(found, key=VERDICTS.index, default="same")
+
+
+def word_of(launch: Mapping[str, Any]) -> str:
+    """What came of a launch: its verdict; where it was not compared its status."""
+    return launch.get("verdict") or launch["status"]
+
+
+def counts_text(launches: Iterable[Mapping[str, Any]]) -> str:
+    """ "2 same, 1 different", in the order in which they first come."""
+    return ", ".join(f"{count} {word}" for word, count in Counter(map(word_of, launches)).items())
 
 
 def differing_places(launch: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

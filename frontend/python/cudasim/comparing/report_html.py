@@ -76,7 +76,7 @@ def _contents(launches: Sequence[tuple[int, Mapping[str, Any]]]) -> Iterator[str
     """The list of launches, with links; `place` is the launch's place in the report, as numbers may occur twice."""
     yield '<nav aria-label="Launches">\n<ol>\n'
     for place, launch in launches:
-        word = launch.get("verdict") or launch["status"]
+        word = parts.word_of(launch)
         title = f"Launch {launch['number']}: {parts.launch_title(launch)}"
         yield f'<li><a href="#launch-{place}">{_text(title)}</a> {_verdict(word)}</li>\n'
     yield "</ol>\n</nav>\n"
@@ -84,7 +84,7 @@ def _contents(launches: Sequence[tuple[int, Mapping[str, Any]]]) -> Iterator[str
 
 def _launch(place: int, launch: Mapping[str, Any]) -> Iterator[str]:
     yield f'<section id="launch-{place}" aria-labelledby="title-{place}">\n'
-    word = launch.get("verdict") or launch["status"]
+    word = parts.word_of(launch)
     title = _text(f"Launch {launch['number']}: {parts.launch_title(launch)}")
     yield f'<h2 id="title-{place}">{title} {_verdict(word)}</h2>\n'
     if where := parts.place_text(launch.get("where")):

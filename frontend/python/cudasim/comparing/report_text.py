@@ -33,18 +33,12 @@ def _clean(text: object) -> str:
 
 
 def _summary(report: Mapping[str, Any]) -> str:
-    counts: dict[str, int] = {}
-    for launch in report["launches"]:
-        word = launch.get("verdict") or launch["status"]
-        counts[word] = counts.get(word, 0) + 1
-    return f"{len(report['launches'])} launches: " + ", ".join(
-        f"{count} {word}" for word, count in counts.items()
-    )
+    return f"{len(report['launches'])} launches: {parts.counts_text(report['launches'])}"
 
 
 def _launch(launch: Mapping[str, Any]) -> list[str]:
     where = parts.place_text(launch.get("where"))
-    verdict = launch.get("verdict") or launch["status"]
+    verdict = parts.word_of(launch)
     head = f"Launch {launch['number']}: {parts.launch_title(launch)}" + (f" at {where}" if where else "")
     lines = [_clean(f"{head}: {verdict}")]
     if gpu := parts.gpu_text(launch):
