@@ -117,6 +117,16 @@ constexpr KnownBound known_bounds[] = {
     {"__nv_", "functions that begin from approximations up to 3 ulp"},
 };
 
+/// Whether it is wrong by more than last bits for some arguments (docs/gpu_results.md, "Approximate
+/// instructions").
+bool is_far_off_for_some_arguments(const ArithmeticPlace& place) {
+    constexpr std::string_view names[] = {"sin.approx",        "cos.approx",    "div.approx",
+                                          "__nv_fast_sin",     "__nv_fast_cos", "__nv_fast_tan",
+                                          "__nv_fast_fdividef"};
+    return std::ranges::any_of(
+        names, [&](std::string_view name) { return place.what.find(name) != std::string::npos; });
+}
+
 /// " Measured: ex2.approx up to 2 ulp."; empty where nothing is known.
 std::string bounds_text(const std::vector<ArithmeticPlace>& places) {
     std::vector<std::string_view> bounds;
@@ -133,10 +143,27 @@ std::string bounds_text(const std::vector<ArithmeticPlace>& places) {
     return text.empty() ? text : text + ".";
 }
 
+/// The greatest relative difference that docs/gpu_results.md has of approximate functions, with room for what
+/// a kernel computes from them.
+constexpr double most_of_approximations = 0.01;
+
+bool differs_in_last_bits(const comparison::Comparison& comparison) {
+    for (const auto& array : comparison.arrays) {
+        if (array.verdict() != comparison::Verdict::different) continue;
+        if (array.nan_simulated != 0 || array.nan_gpu != 0 || !array.greatest_relative) return false;
+        if (array.greatest_relative->relative.value_or(0) > most_of_approximations) return false;
+    }
+    return true;
+}
+
 class Conclusions {
   public:
-    /// @param last_bits whether the differences are as small as those of approximate functions are
-    Conclusions(const Evidence& evidence, bool last_bits) : found_(evidence), last_bits_(last_bits) {
+    Conclusions(const Evidence& evidence, const comparison::Comparison& comparison)
+        : found_(evidence), last_bits_(differs_in_last_bits(comparison)) {
+        if (comparison.printed && comparison.printed->verdict() == comparison::Verdict::different) {
+            lines_only_ = evidence.differing == 1;
+            lost_lines_ = comparison.printed->lines_gpu < comparison.printed->lines_simulated;
+        }
         order_ = joined(evidence.order.removed, evidence.order.moved);
     }
 
@@ -144,9 +171,9 @@ class Conclusions {
         add_race();
         add_atomic_order();
         add_uninitialised();
-        add_fma();
         add_libdevice();
-        add_code_and_ptx();
+        add_code_and_ptx();  // before fma, which fast-math flags allow as well
+        add_fma();
         add_gpu();
         std::ranges::stable_sort(candidates_, {}, [](const Candidate& each) {
             return std::tuple(each.rank, -static_cast<std::int64_t>(each.removes),
@@ -310,14 +337,9 @@ class Conclusions {
 
     void add_libdevice() {
         if (found_.libdevice.is_nothing()) return;
-        std::string text = found_.libdevice_is_linked
-                               ? "The simulator ran NVIDIA's mathematical functions; with its own functions "
-                               : "The simulator ran its own mathematical functions; with NVIDIA's libdevice ";
+        std::string text = "The simulator ran its own mathematical functions; with NVIDIA's libdevice ";
         if (size_of(found_.libdevice.removed) > 0)
-            text += found_.libdevice_is_linked
-                        ? "it agrees: another version of libdevice ran on the GPU."
-                        : "it agrees. Run it with CUDASIM_LIBDEVICE=auto, or compare with a "
-                          "tolerance of some ulp.";
+            text += "it agrees. Run it with CUDASIM_LIBDEVICE=auto, or compare with a tolerance of some ulp.";
         else
             text += "its results are others, and do not agree either.";
         add_locations(add_definite("libdevice", found_.libdevice, Rank::moves, std::move(text)),
@@ -346,7 +368,8 @@ class Conclusions {
                                           ". Compile without fastmath to compare, or use a tolerance."),
                           flags);
         }
-        if (!approximations.empty() && (last_bits_ || !ptx_is_told)) {
+        const bool can_be_far_off = std::ranges::any_of(approximations, is_far_off_for_some_arguments);
+        if (!approximations.empty() && (last_bits_ || can_be_far_off || !ptx_is_told)) {
             const Effect effect = ptx_is_told ? nothing() : ptx;
             ptx_is_told = true;
             add_locations(add_in_code("approximation", effect,
@@ -395,8 +418,13 @@ class Conclusions {
         else
             text =
                 "Not explained: no other order of threads, contents of unwritten memory, fusion, "
-                "mathematical "
-                "functions, nor the PTX itself change the elements that differ.";
+                "mathematical functions, nor the PTX itself change " +
+                std::string(lines_only_ ? "what is printed." : "the elements that differ.");
+        if (lines_only_ && lost_lines_)
+            text +=
+                " The GPU has printed fewer lines: it keeps what kernels print in a buffer, here of 16 MiB, "
+                "and "
+                "loses what does not fit (CUDA C++ Programming Guide, \"Formatted Output\").";
         add("unexplained", nothing(), Rank::last, std::move(text));
     }
 
@@ -404,21 +432,10 @@ class Conclusions {
     ElementSet order_;  ///< elements that depend on the order of threads
     std::vector<Candidate> candidates_;
     bool raced_ = false;
-    bool last_bits_ = false;
+    bool last_bits_ = false;   ///< the differences are as small as those of approximate functions are
+    bool lines_only_ = false;  ///< nothing differs but what was printed
+    bool lost_lines_ = false;  ///< the GPU printed fewer lines
 };
-
-/// The greatest relative difference that docs/gpu_results.md has of approximate functions, with room for what
-/// a kernel computes from them.
-constexpr double most_of_approximations = 0.01;
-
-bool differs_in_last_bits(const comparison::Comparison& comparison) {
-    for (const auto& array : comparison.arrays) {
-        if (array.verdict() != comparison::Verdict::different) continue;
-        if (array.nan_simulated != 0 || array.nan_gpu != 0 || !array.greatest_relative) return false;
-        if (array.greatest_relative->relative.value_or(0) > most_of_approximations) return false;
-    }
-    return true;
-}
 
 llvm::json::Value utf8(const std::string& text) {
     return llvm::json::isUTF8(text) ? text : llvm::json::fixUTF8(text);
@@ -428,8 +445,8 @@ llvm::json::Value utf8(const std::string& text) {
 
 std::vector<Explanation> explain(const driver::LaunchRecord& record, const GpuOutcome& outcome,
                                  std::span<const ComparedArray> arrays, const ExplainOptions& options) {
-    const bool last_bits = differs_in_last_bits(compare_launch(record, outcome, arrays));
-    return Conclusions(gather_evidence(record, outcome, arrays, options), last_bits).all();
+    const comparison::Comparison comparison = compare_launch(record, outcome, arrays);
+    return Conclusions(gather_evidence(record, outcome, arrays, options), comparison).all();
 }
 
 std::string to_json(std::span<const Explanation> explanations) {

@@ -97,7 +97,6 @@ class Gathering {
     void look_at_code() {
         // Named by NVIDIA's names, whatever code runs.
         image_ = std::make_unique<image::KernelImage>(gpu_backend::without_libdevice(laboratory_.image()));
-        found_.libdevice_is_linked = !gpu_backend::linked_libdevice(laboratory_.image()).empty();
         std::set<std::string, std::less<>> functions;
         for (const auto& each : gpu_backend::approximating_functions())
             functions.insert("__nv_" + std::string(each.name));
@@ -226,19 +225,16 @@ class Gathering {
         return gpu_backend::PtxOptions().architecture;
     }
 
+    /// Where the record's image has NVIDIA's functions the GPU had the same ones: they explain nothing.
     void change_libdevice() {
+        if (!library_ || !gpu_backend::linked_libdevice(laboratory_.image()).empty()) return;
         Variation other{.options = laboratory_.usual_options()};
-        if (found_.libdevice_is_linked) {
-            other.image = *image_;
-        } else {
-            if (!library_) return;
-            try {
-                other.image = gpu_backend::with_libdevice(laboratory_.image(), *library_, architecture());
-            } catch (const gpu_backend::PtxError&) {  // a function that cannot be translated
-                return;
-            }
-            if (other.image->hash() == laboratory_.image().hash()) return;
+        try {
+            other.image = gpu_backend::with_libdevice(laboratory_.image(), *library_, architecture());
+        } catch (const gpu_backend::PtxError&) {  // a function that cannot be translated
+            return;
         }
+        if (other.image->hash() == laboratory_.image().hash()) return;
         found_.libdevice = effect_of(other);
     }
 

@@ -32,7 +32,6 @@ struct Evidence {
     Effect order;                     ///< of other orders of threads, together
     Writers writers;                  ///< of elements that depend on the order; of all where none does
     Effect zeros, fma, libdevice, no_fast_math, ptx, gpu;
-    bool libdevice_is_linked = false;  ///< the record's image has NVIDIA's functions
     bool fma_was_on = false;
     /// Of the kernel's code. As functions, all of libdevice's that it calls.
     std::vector<gpu_backend::ArithmeticPlace> places;

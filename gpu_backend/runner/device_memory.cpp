@@ -31,6 +31,30 @@ DeviceMemory::DeviceMemory(const libcuda::Driver& driver, libcuda::DeviceOrdinal
 
 DeviceMemory::~DeviceMemory() {
     for (auto each = pages_.begin(); each != pages_.end();) each = give_back(each);
+    for (const auto& [address, bytes] : reserved_) (void)driver_.functions().cuMemAddressFree(address, bytes);
+}
+
+/// False where the driver gives other addresses.
+bool DeviceMemory::reserve_around(std::uint64_t wanted, std::uint64_t bytes) {
+    const auto known = reserved_.upper_bound(wanted);
+    if (known != reserved_.begin()) {
+        const auto& [address, size] = *std::prev(known);
+        if (wanted + bytes <= address + size) return true;
+    }
+    const auto& functions = driver_.functions();
+    for (const std::uint64_t unit : reserved_units) {
+        const std::uint64_t begin = wanted / unit * unit, end = (wanted + bytes + unit - 1) / unit * unit;
+        libcuda::DevicePointer at = 0;
+        if (begin == 0 ||
+            functions.cuMemAddressReserve(&at, end - begin, 0, begin, 0) != libcuda::Result::success)
+            continue;
+        if (at == begin) {
+            reserved_[begin] = end - begin;
+            return true;
+        }
+        (void)functions.cuMemAddressFree(at, end - begin);
+    }
+    return false;
 }
 
 /// After an error that stays these calls fail, too; the process then ends.
@@ -38,7 +62,8 @@ DeviceMemory::PagesByWantedAddress::iterator DeviceMemory::give_back(PagesByWant
     const auto& functions = driver_.functions();
     (void)functions.cuMemUnmap(pages->second.at, pages->second.bytes);
     (void)functions.cuMemRelease(pages->second.handle);
-    (void)functions.cuMemAddressFree(pages->second.at, pages->second.bytes);
+    if (pages->second.has_reservation)
+        (void)functions.cuMemAddressFree(pages->second.at, pages->second.bytes);
     return pages_.erase(pages);
 }
 
@@ -54,15 +79,20 @@ bool DeviceMemory::give_back_unused() {
 
 void DeviceMemory::map(std::uint64_t wanted, std::uint64_t bytes) {
     const auto& functions = driver_.functions();
-    libcuda::DevicePointer at = 0;
-    require(driver_, "cuMemAddressReserve", functions.cuMemAddressReserve(&at, bytes, page_, wanted, 0));
+    libcuda::DevicePointer at = wanted;
+    const bool has_reservation = !reserve_around(wanted, bytes);
+    if (has_reservation)
+        require(driver_, "cuMemAddressReserve", functions.cuMemAddressReserve(&at, bytes, page_, wanted, 0));
+    const auto free_addresses = [&] {
+        if (has_reservation) (void)functions.cuMemAddressFree(at, bytes);
+    };
     libcuda::AllocationHandle handle = 0;
     const auto properties = properties_of(device_);
     auto result = functions.cuMemCreate(&handle, bytes, &properties, 0);
     if (result == libcuda::Result::out_of_memory && give_back_unused())
         result = functions.cuMemCreate(&handle, bytes, &properties, 0);
     if (result != libcuda::Result::success) {
-        (void)functions.cuMemAddressFree(at, bytes);
+        free_addresses();
         throw DriverFailure(driver_, "cuMemCreate", result);
     }
     const char* called = "cuMemMap";
@@ -76,10 +106,11 @@ void DeviceMemory::map(std::uint64_t wanted, std::uint64_t bytes) {
     if (result != libcuda::Result::success) {
         if (is_mapped) (void)functions.cuMemUnmap(at, bytes);
         (void)functions.cuMemRelease(handle);
-        (void)functions.cuMemAddressFree(at, bytes);
+        free_addresses();
         throw DriverFailure(driver_, called, result);
     }
-    pages_[wanted] = {.bytes = bytes, .at = at, .handle = handle, .in_use = true};
+    pages_[wanted] = {
+        .bytes = bytes, .at = at, .has_reservation = has_reservation, .handle = handle, .in_use = true};
 }
 
 void DeviceMemory::place(std::span<const records::GpuMemory> ranges) {
@@ -111,9 +142,10 @@ void DeviceMemory::place(std::span<const records::GpuMemory> ranges) {
         if (!pages_.contains(begin)) map(begin, end - begin);
 }
 
-bool DeviceMemory::at_same_addresses() const {
-    return std::ranges::all_of(
-        pages_, [](const auto& each) { return !each.second.in_use || each.second.at == each.first; });
+std::optional<DeviceMemory::Moved> DeviceMemory::moved() const {
+    for (const auto& [wanted, pages] : pages_)
+        if (pages.in_use && pages.at != wanted) return Moved{wanted, pages.at};
+    return std::nullopt;
 }
 
 std::uint64_t DeviceMemory::relocated(std::uint64_t address) const {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -25,6 +26,11 @@ class DeviceMemory {
     /// Pages that no launch has used for so long are given back when there are more than these. Bytes.
     static constexpr std::uint64_t kept_bytes = std::uint64_t{1} << 30;
 
+    /// Around the addresses of a launch as many bytes are reserved, at a multiple of them: first what a
+    /// simulated device's memory may take (simulator/memory/arena.h), else the least that the driver gives
+    /// where it is wanted. It keeps smaller ranges elsewhere (docs/gpu_results.md, "Addresses").
+    static constexpr std::uint64_t reserved_units[] = {std::uint64_t{1} << 40, std::uint64_t{32} << 20};
+
     DeviceMemory(const libcuda::Driver& driver, libcuda::DeviceOrdinal device);
     ~DeviceMemory();
     DeviceMemory(const DeviceMemory&) = delete;
@@ -33,8 +39,13 @@ class DeviceMemory {
     /// Makes the ranges accessible, at their addresses where the driver gives them.
     /// @throws DriverFailure
     void place(std::span<const records::GpuMemory> ranges);
+    /// The first range of addresses that is not where it was asked for.
+    struct Moved {
+        std::uint64_t wanted = 0, at = 0;
+    };
+    [[nodiscard]] std::optional<Moved> moved() const;
     /// Whether every range is where it was asked for.
-    [[nodiscard]] bool at_same_addresses() const;
+    [[nodiscard]] bool at_same_addresses() const { return !moved(); }
     /// Where an address of the launch is now: itself, unless it lies in a range that moved.
     [[nodiscard]] std::uint64_t relocated(std::uint64_t address) const;
 
@@ -50,13 +61,15 @@ class DeviceMemory {
   private:
     struct Pages {
         std::uint64_t bytes = 0;
-        std::uint64_t at = 0;  ///< where they are; the key is where they were wanted
+        std::uint64_t at = 0;          ///< where they are; the key is where they were wanted
+        bool has_reservation = false;  ///< of addresses, for them alone
         libcuda::AllocationHandle handle = 0;
         bool in_use = false;  ///< by the launch that was placed last
     };
     using PagesByWantedAddress = std::map<std::uint64_t, Pages>;
 
     void map(std::uint64_t wanted, std::uint64_t bytes);
+    [[nodiscard]] bool reserve_around(std::uint64_t wanted, std::uint64_t bytes);
     bool give_back_unused();
     PagesByWantedAddress::iterator give_back(PagesByWantedAddress::iterator pages);
     /// visit(first address as recorded, bytes) for every gap in the pages in use
@@ -67,6 +80,7 @@ class DeviceMemory {
     libcuda::DeviceOrdinal device_;
     std::uint64_t page_ = 0;
     PagesByWantedAddress pages_;
+    std::map<std::uint64_t, std::uint64_t> reserved_;  // address → bytes; kept, since it costs no memory
 };
 
 }  // namespace cudasim::runner

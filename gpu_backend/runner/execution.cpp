@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -141,9 +142,11 @@ std::vector<std::byte> parameters_of(const GpuLaunch& launch, const GpuCode& cod
     return values;
 }
 
-void refuse_other_addresses(const GpuLaunch& launch, const GpuCode& code) {
-    const std::string begin =
-        "the driver gave the launch's memory other addresses than the simulator had, and ";
+void refuse_other_addresses(const GpuLaunch& launch, const GpuCode& code, const DeviceMemory::Moved& moved) {
+    std::ostringstream addresses;
+    addresses << std::hex << std::showbase << moved.at << " instead of " << moved.wanted;
+    const std::string begin = "the driver gave the launch's memory other addresses than the simulator had (" +
+                              addresses.str() + "), and ";
     if (code.has_addresses)
         throw Refused(begin + "the kernel uses global or constant variables at the recorded addresses");
     for (const auto& range : launch.memory)
@@ -255,8 +258,9 @@ void Gpu::execute(const GpuLaunch& launch, const GpuCode& code, const Contents& 
     }
     if (!memory_) memory_ = std::make_unique<DeviceMemory>(driver_, gpu_.ordinal);
     memory_->place(launch.memory);
-    result.same_addresses = memory_->at_same_addresses();
-    if (!result.same_addresses) refuse_other_addresses(launch, code);
+    const auto moved = memory_->moved();
+    result.same_addresses = !moved;
+    if (moved) refuse_other_addresses(launch, code, *moved);
     memory_->fill(launch.memory, contents);
     const auto begin_of_load = std::chrono::steady_clock::now();
     const Module module(driver_, code, lost_);

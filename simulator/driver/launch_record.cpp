@@ -9,6 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "simulator/memory/arena.h"
+
 namespace cudasim::driver {
 
 namespace {
@@ -73,6 +75,26 @@ std::string first_error(const Outcome& outcome) {
 
 }  // namespace
 
+namespace {
+
+/// Whether a parameter points into the memory of another simulated device of the process, which the record
+/// does not hold.
+bool points_to_another_device(const LaunchRecord& record) {
+    using memory::Arena;
+    constexpr std::uint64_t end = Arena::fixed_base + Arena::slots * Arena::slot_bytes;
+    for (const auto& parameter : record.gpu ? record.gpu->parameters : std::vector<records::GpuParameter>{}) {
+        std::uint64_t address = 0;
+        if (!parameter.is_address || parameter.offset + sizeof address > record.parameters.size()) continue;
+        std::memcpy(&address, record.parameters.data() + parameter.offset, sizeof address);
+        const bool is_simulated = address >= Arena::fixed_base && address < end;
+        if (is_simulated && address / Arena::slot_bytes != record.memory_base / Arena::slot_bytes)
+            return true;
+    }
+    return false;
+}
+
+}  // namespace
+
 records::GpuLaunch gpu_launch_of(const LaunchRecord& record, std::vector<std::size_t>& indices) {
     const auto extents = [](const execution::Dim3& dim) {
         return std::array<std::uint32_t, 3>{dim.x, dim.y, dim.z};
@@ -94,6 +116,8 @@ records::GpuLaunch gpu_launch_of(const LaunchRecord& record, std::vector<std::si
                 "which a record cannot give to a GPU";
         indices.push_back(i);
     }
+    if (points_to_another_device(record))
+        launch.refusal = "a parameter points to the memory of another device, which the record does not hold";
     std::ranges::sort(indices, {}, [&](std::size_t i) { return record.memory[i].address; });
     for (const std::size_t i : indices)
         launch.memory.push_back({.address = record.memory[i].address,

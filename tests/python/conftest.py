@@ -49,6 +49,12 @@ def run(tmp_path):
 
 
 @pytest.fixture
+def run_here(tmp_path):
+    """Scripts in this interpreter, whether it has numba or not."""
+    return Runner(tmp_path)
+
+
+@pytest.fixture
 def run_with_numba(tmp_path):
     """Scripts in an interpreter that has numba and numba-cuda: $CUDASIM_TEST_NUMBA_PYTHON."""
     python = os.environ.get("CUDASIM_TEST_NUMBA_PYTHON", "")

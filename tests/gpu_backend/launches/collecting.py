@@ -1,4 +1,5 @@
-"""Compares the launches of this process with the stand-in GPU and writes what came out, a line of JSON for each launch.
+"""Compares the launches of this process with the stand-in GPU, or records them for a real one, and writes what came out, a line of
+JSON for each launch.
 
 The variable LAUNCH_COMPARISON has what to do as JSON (class Wanted). `install()` does it in this process; in processes that it
 starts, start/sitecustomize.py does.
@@ -6,6 +7,7 @@ starts, start/sitecustomize.py does.
 
 from __future__ import annotations
 
+import atexit
 import collections
 import dataclasses
 import hashlib
@@ -25,7 +27,10 @@ class Wanted:
     """What is compared."""
 
     folder: str  #: gets a file of lines for each process, and a record of each launch that differs
-    stand_in: str  #: the driver's library
+    stand_in: str = ""  #: the driver's library
+    architecture: str = (
+        ""  #: launches are recorded for GPUs from this one on ("sm_80") instead, a file for each process
+    )
     fma: bool = True
     libdevice: str = "auto"
     most_of_a_test: int = 0  #: kernels of a test function, those of all its parameters together; 0: all
@@ -57,6 +62,8 @@ class Collector:
             (self._folder / name).mkdir(parents=True, exist_ok=True)
         self._busy = threading.local()
         self._taken = collections.Counter()
+        self._writer = None
+        self._pid = os.getpid()
 
     def take(self, record) -> None:
         if getattr(self._busy, "now", False) or record.runs_in_front_end:
@@ -65,7 +72,7 @@ class Collector:
             return
         self._busy.now = True
         try:
-            row = self._compared(record)
+            row = self._kept(record) if self._wanted.architecture else self._compared(record)
         finally:
             self._busy.now = False
         self._write({"test": test_name(), **row})
@@ -101,6 +108,29 @@ class Collector:
             return False
         self._taken[function] += 1
         return True
+
+    def _kept(self, record):
+        from cudasim import _native, errors
+
+        row = {"kernel": record.display_name, "fma": record.options["fma"]}
+        if os.getpid() != self._pid:
+            return row | {"outcome": "not recorded", "reason": "a process that was forked"}
+        path = self._folder / "records" / f"{self._pid}.cudasim"
+        try:
+            _native.add_gpu_code(record, self._wanted.architecture)
+            if refusal := _native.gpu_code(record)["refusal"]:
+                return row | {"outcome": "refused", "reason": refusal}
+            if self._writer is None:
+                self._writer = _native.RecordWriter(str(path))
+                atexit.register(self._close)
+            self._writer.add(record)
+        except (errors.RecordError, ValueError) as error:
+            return row | {"outcome": "not recorded", "reason": str(error)}
+        return row | {"outcome": "recorded", "reason": "", "record": path.name, "number": record.number}
+
+    def _close(self):
+        if os.getpid() == self._pid:  # not in processes that were forked
+            self._writer.close()
 
     def _compared(self, record):
         from cudasim import errors
@@ -170,9 +200,10 @@ def install(wanted: Wanted) -> None:
     from cudasim.launch import recording
     from cudasim.recording.recorder import Recorder
 
-    os.environ["CUDASIM_LIBCUDA"] = wanted.stand_in
-    planted = os.environ.get("LAUNCH_COMPARISON_PLANTED", "")
-    os.environ["CUDASIM_TEST_LIBCUDA"] = "shared=poison;explain=1" + planted
+    if wanted.stand_in:
+        os.environ["CUDASIM_LIBCUDA"] = wanted.stand_in
+        planted = os.environ.get("LAUNCH_COMPARISON_PLANTED", "")
+        os.environ["CUDASIM_TEST_LIBCUDA"] = "shared=poison;explain=1" + planted
     _defaults.append(
         options.defaults("the comparison of launches", fma=wanted.fma, libdevice=wanted.libdevice)
     )

@@ -45,8 +45,11 @@ void TestGpu::map(DevicePointer address, std::uint64_t bytes) const {
     const AccessDescription access{{LocationType::device, 0}, AccessFlags::read_write};
     DevicePointer got = 0;
     AllocationHandle handle = 0;
-    ASSERT_EQ(functions().cuMemAddressReserve(&got, bytes, 0, address, 0), Result::success);
-    ASSERT_EQ(got, address);
+    constexpr std::uint64_t area = std::uint64_t{1} << 40;  // addresses of a few pages are not to be had
+    const DevicePointer base = address / area * area;
+    ASSERT_EQ(functions().cuMemAddressReserve(&got, area, 0, base, 0), Result::success);
+    if (got != base)  // the test has it already
+        ASSERT_EQ(functions().cuMemAddressFree(got, area), Result::success);
     ASSERT_EQ(functions().cuMemCreate(&handle, bytes, &properties, 0), Result::success);
     ASSERT_EQ(functions().cuMemMap(address, bytes, 0, handle, 0), Result::success);
     ASSERT_EQ(functions().cuMemRelease(handle), Result::success);

@@ -95,7 +95,7 @@ TEST(StandInMemory, has_the_granularity_of_a_gpu) {
 
 TEST(StandInMemory, hints_are_honoured_where_the_place_is_free) {
     expect_outside("", [](const TestGpu& gpu) {
-        const auto reserved_at = [&](DevicePointer hint, std::uint64_t bytes = unit) {
+        const auto reserved_at = [&](DevicePointer hint, std::uint64_t bytes = 16 * unit) {
             DevicePointer address = 0;
             EXPECT_EQ(gpu->cuMemAddressReserve(&address, bytes, 0, hint, 0), Result::success);
             EXPECT_EQ(address % unit, 0U);
@@ -111,6 +111,10 @@ TEST(StandInMemory, hints_are_honoured_where_the_place_is_free) {
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0),
                   MAP_FAILED);
         EXPECT_NE(reserved_at(of_the_host), of_the_host);
+        constexpr DevicePointer free = 0x4000'0000'0000;
+        EXPECT_NE(reserved_at(free, 15 * unit), free) << "it is too small";
+        EXPECT_EQ(reserved_at(free + unit), free + 16 * unit) << "hints are rounded up";
+        EXPECT_EQ(reserved_at(free), free);
         DevicePointer address = 0;
         EXPECT_EQ(gpu->cuMemAddressReserve(&address, unit, 0, 0x8000'0000'0000, 0), Result::out_of_memory);
         EXPECT_EQ(gpu->cuMemAddressReserve(&address, unit + 4096, 0, 0, 0), Result::invalid_value);
@@ -128,11 +132,11 @@ TEST(StandInMemory, is_mapped_by_the_rules) {
         EXPECT_EQ(gpu->cuMemCreate(&handle, unit + 4096, &on_device, 0), Result::invalid_value);
         handle = created(gpu, 2 * unit);
         DevicePointer base = 0;
-        ASSERT_EQ(gpu->cuMemAddressReserve(&base, 4 * unit, 0, some_address, 0), Result::success);
+        ASSERT_EQ(gpu->cuMemAddressReserve(&base, 16 * unit, 0, some_address, 0), Result::success);
         ASSERT_EQ(base, some_address);
         EXPECT_EQ(gpu->cuMemMap(base, 2 * unit, 0, handle + 100, 0), Result::invalid_value);
         EXPECT_EQ(gpu->cuMemMap(base, 3 * unit, 0, handle, 0), Result::invalid_value) << "too long";
-        EXPECT_EQ(gpu->cuMemMap(base + 3 * unit, 2 * unit, 0, handle, 0), Result::invalid_value)
+        EXPECT_EQ(gpu->cuMemMap(base + 15 * unit, 2 * unit, 0, handle, 0), Result::invalid_value)
             << "beyond the reservation";
         EXPECT_EQ(gpu->cuMemMap(base + 4096, 2 * unit, 0, handle, 0), Result::invalid_value);
         EXPECT_EQ(gpu->cuMemMap(base - 2 * unit, 2 * unit, 0, handle, 0), Result::invalid_value);
@@ -142,11 +146,11 @@ TEST(StandInMemory, is_mapped_by_the_rules) {
         EXPECT_EQ(gpu->cuMemSetAccess(base, unit, &read_and_write, 1), Result::invalid_value);
         EXPECT_EQ(gpu->cuMemSetAccess(base + unit, unit, &read_and_write, 1), Result::invalid_value);
         EXPECT_EQ(gpu->cuMemUnmap(base + unit, unit), Result::invalid_value) << "a part";
-        EXPECT_EQ(gpu->cuMemAddressFree(base, 4 * unit), Result::invalid_value) << "it is mapped";
+        EXPECT_EQ(gpu->cuMemAddressFree(base, 16 * unit), Result::invalid_value) << "it is mapped";
         EXPECT_EQ(gpu->cuMemUnmap(base + unit, 2 * unit), Result::success);
         EXPECT_EQ(gpu->cuMemUnmap(base + unit, 2 * unit), Result::invalid_value);
         EXPECT_EQ(gpu->cuMemAddressFree(base, 2 * unit), Result::invalid_value);
-        EXPECT_EQ(gpu->cuMemAddressFree(base, 4 * unit), Result::success);
+        EXPECT_EQ(gpu->cuMemAddressFree(base, 16 * unit), Result::success);
         EXPECT_EQ(gpu->cuMemRelease(handle), Result::success);
         EXPECT_EQ(gpu->cuMemRelease(handle), Result::invalid_value);
         gpu.map(some_address, 4 * unit);
@@ -157,7 +161,7 @@ TEST(StandInMemory, keeps_its_contents_while_it_is_not_mapped) {
     expect_outside("", [](const TestGpu& gpu) {
         const auto handle = created(gpu, unit);
         DevicePointer base = 0;
-        ASSERT_EQ(gpu->cuMemAddressReserve(&base, 2 * unit, 0, some_address, 0), Result::success);
+        ASSERT_EQ(gpu->cuMemAddressReserve(&base, 16 * unit, 0, some_address, 0), Result::success);
         for (const DevicePointer at : {base, base + unit}) {
             ASSERT_EQ(gpu->cuMemMap(at, unit, 0, handle, 0), Result::success);
             ASSERT_EQ(gpu->cuMemSetAccess(at, unit, &read_and_write, 1), Result::success);
@@ -182,7 +186,7 @@ TEST(StandInMemory, kernels_need_access) {
         const auto done = outside("", [&] {
             const TestGpu gpu;
             DevicePointer base = 0;
-            ASSERT_EQ(gpu->cuMemAddressReserve(&base, 4 * unit, 0, some_address, 0), Result::success);
+            ASSERT_EQ(gpu->cuMemAddressReserve(&base, 16 * unit, 0, some_address, 0), Result::success);
             ASSERT_EQ(gpu->cuMemMap(base, unit, 0, created(gpu, unit), 0), Result::success);
             ASSERT_EQ(gpu->cuMemMap(base + unit, unit, 0, created(gpu, unit), 0), Result::success);
             for (const auto& each : access)

@@ -146,7 +146,7 @@ forever:
 TEST(StandInPlanting, hints_are_refused) {
     expect_outside("refuse_hints=1", [](const TestGpu& gpu) {
         DevicePointer address = 0;
-        EXPECT_EQ(gpu->cuMemAddressReserve(&address, unit, 0, some_address, 0), Result::success);
+        EXPECT_EQ(gpu->cuMemAddressReserve(&address, 16 * unit, 0, some_address, 0), Result::success);
         EXPECT_NE(address, some_address);
     });
 }

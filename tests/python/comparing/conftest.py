@@ -1,8 +1,9 @@
-"""Programs that compare launches with a GPU, here with the stand-in for NVIDIA's driver (tests/gpu_backend/libcuda/stand_in)."""
+"""Programs that compare launches with a GPU: the stand-in for NVIDIA's driver (tests/gpu_backend/libcuda/stand_in), or this machine's."""
 
 import pathlib
 
 import pytest
+from cudasim.device import real_gpu
 
 ROOT = pathlib.Path(__import__("cudasim").__file__).resolve().parents[3]
 STAND_IN = ROOT / "build" / "release" / "tests" / "gpu_backend" / "libcuda" / "stand_in" / "libcuda.so.1"
@@ -20,3 +21,12 @@ def gpu():
         }  # fmt: skip
 
     return environment
+
+
+@pytest.fixture(scope="session")
+def real():
+    """:returns: what the driver says of the GPU of this machine; skips where there is none"""
+    found = real_gpu.query()
+    if found["outcome"] != "found" or "Stand-in" in found["gpus"][0]["name"]:
+        pytest.skip(f"no real GPU: {found['message'] or found['lines'][0]}")
+    return found["gpus"][0]

@@ -6,6 +6,7 @@ without arguments that launches one kernel by `compare()`.
 
 import json
 import math
+import os
 import sys
 
 import cudasim
@@ -528,6 +529,7 @@ def run(names):
         launches = [each() for each in CASES[name][3:]]
         results[name] = [
             {
+                "cause": CASES[name][0],
                 "verdict": launch.get("verdict"),
                 "message": launch.get("message"),
                 "explanations": launch.get("explanations"),
@@ -537,5 +539,15 @@ def run(names):
     print(json.dumps(results))
 
 
+def unplanted():
+    """The cases for a GPU that is told nothing, of those whose options are in force."""
+    return [
+        name
+        for name, (_, planted, variables, *_) in CASES.items()
+        if not planted.startswith("flip")
+        and variables.get("CUDASIM_LIBDEVICE") == os.environ.get("CUDASIM_LIBDEVICE")
+    ]
+
+
 if __name__ == "__main__":
-    run(sys.argv[1:] or list(CASES))
+    run(unplanted() if sys.argv[1:] == ["--unplanted"] else sys.argv[1:] or list(CASES))

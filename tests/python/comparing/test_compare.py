@@ -267,6 +267,45 @@ print(json.dumps(cudasim.compare(kernel[1, 3], np.zeros(3), raises=False).report
     assert launch["verdict"] == "same" and launch["outside"] == []
 
 
+def test_memory_of_another_device_is_not_sent(run, gpu):
+    program = (
+        SAXPY
+        + """
+with cuda.gpus[1]:
+    peer, there = cuda.current_context(), cuda.to_device(y)
+cuda.current_context().enable_peer_access(peer)
+with cudasim.compare_with_gpu() as found:
+    saxpy[4, 256](2, x, there)
+print(there[7])
+print(json.dumps(found.report))
+"""
+    )
+    done = run.script(program, **gpu(CUDASIM_DEVICE="h100,h100"))
+    launch = report_of(done)["launches"][0]
+    assert done.stdout.startswith("15.0")
+    assert launch["status"] == "refused" and "memory of another device" in launch["message"], launch
+
+
+def test_lines_that_a_gpu_loses_are_told(run, gpu):
+    program = (
+        SAXPY
+        + """
+@cuda.jit
+def says(x):
+    i = cuda.grid(1)
+    print("a line of such a length that all of them do not fit into the buffer of a GPU, 16 MiB", i, x[i])
+
+sys.stdout, out = sys.stderr, sys.stdout
+found = cudasim.compare(says[1000, 256], np.zeros(256000), raises=False)
+print(json.dumps(found.report), file=out)
+"""
+    )
+    done = run.script(program, **gpu())
+    launch = report_of(done)["launches"][0]
+    (explanation,) = launch["explanations"]
+    assert "fewer lines" in explanation["text"] and "what is printed" in explanation["text"], explanation
+
+
 def test_host_threads_have_comparisons_of_their_own(run, gpu):
     program = (
         SAXPY

@@ -3,7 +3,6 @@
 import importlib.util
 
 import pytest
-from cudasim.device import real_gpu
 
 pytestmark = pytest.mark.gpu
 
@@ -26,25 +25,17 @@ def shift(to, source):
 """
 
 
-@pytest.fixture(scope="module")
-def real():
-    """:returns: nothing; skips where there is no GPU"""
-    found = real_gpu.query()
-    if found["outcome"] != "found" or "Stand-in" in found["gpus"][0]["name"]:
-        pytest.skip(f"no real GPU: {found['message'] or found['lines'][0]}")
-
-
 @pytest.fixture
-def with_library(real, run):
+def with_library(real, run_here):
     """Runs KERNELS and what follows, and gives the lines that are printed; skips where the library is not there or has no GPU."""
 
     def lines(library, program, **variables):
         if importlib.util.find_spec(library) is None:
             pytest.skip(f"{library} is not installed")
         check = "torch.cuda.is_available()" if library == "torch" else "cupy.cuda.is_available()"
-        if run("-c", f"import {library}; print({check})").stdout.strip() != "True":
+        if run_here("-c", f"import {library}; print({check})").stdout.strip() != "True":
             pytest.skip(f"{library} cannot use the GPU")
-        done = run.script(f"import {library}\n" + KERNELS + program, ENABLE_CUDASIM="1", **variables)
+        done = run_here.script(f"import {library}\n" + KERNELS + program, ENABLE_CUDASIM="1", **variables)
         assert done.returncode == 0, done.stderr
         return done.stdout.splitlines()
 

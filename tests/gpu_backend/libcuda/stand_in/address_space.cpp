@@ -117,8 +117,10 @@ Result AddressSpace::reserve(std::uint64_t bytes, std::uint64_t alignment, Devic
         return Result::out_of_memory;
     const std::lock_guard lock(mutex_);
     DevicePointer found = 0;
-    const bool honoured = hint >= lowest_hint && hint + bytes <= highest_end && hint % alignment == 0 &&
-                          !settings().refuse_hints;
+    // Small ranges lie elsewhere, and hints are rounded up (docs/gpu_results.md, "Addresses").
+    hint = (hint + hint_unit - 1) / hint_unit * hint_unit;
+    const bool honoured = hint >= lowest_hint && hint + bytes <= highest_end && bytes >= hint_unit &&
+                          hint % alignment == 0 && !settings().refuse_hints;
     if (honoured) found = map_nothing(hint, bytes, MAP_FIXED_NOREPLACE);
     if (found == 0) found = map_nothing_anywhere(bytes, alignment);
     if (found == 0) return Result::out_of_memory;

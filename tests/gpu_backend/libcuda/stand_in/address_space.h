@@ -23,6 +23,8 @@ namespace cudasim::stand_in {
 class AddressSpace {
   public:
     static constexpr std::uint64_t granularity = std::uint64_t{2} << 20;
+    /// Of addresses that are asked for: hints are rounded up to it, and those of smaller ranges ignored.
+    static constexpr std::uint64_t hint_unit = std::uint64_t{32} << 20;
     /// Hints that an H200 honours (docs/gpu_results.md, "Addresses").
     static constexpr DevicePointer lowest_hint = 0x1000'0000'0000, highest_end = 0x7e00'0000'0000;
     /// From here on there are no addresses.
