@@ -260,6 +260,13 @@ void bind_gpu_launches(py::module_& module) {
              "gpu: (name, compute capability, driver's CUDA version), versions as pairs. after: for each of "
              "record.memory "
              "what the GPU left there, None where that is not known. error: how the launch failed, or empty.")
+        .def(
+            "add_outcome",
+            [](gpu_launches::ResultWriter& self, const LaunchRecord& record, const GpuOutcome& outcome) {
+                const ReleasedGil release;
+                self.add(record, outcome.result, outcome.after);
+            },
+            py::arg("record"), py::arg("outcome"), "What cudasim-gpu-run has made of it.")
         .def("close", &gpu_launches::ResultWriter::close);
     module.def("compare_with_outcome", &compare, py::arg("record"), py::arg("outcome"), py::arg("arrays"),
                "Compares the memory after a launch: JSON with the members verdict, arrays, outside, printed. "

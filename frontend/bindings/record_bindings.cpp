@@ -416,6 +416,14 @@ void bind_records(py::module_& module) {
         .def_property_readonly("findings",
                                [](const LaunchRecord& self) { return to_bytes(self.outcome.findings); })
         .def_property_readonly("blocks_run", [](const LaunchRecord& self) { return self.outcome.blocks_run; })
+        .def(
+            "numbered",
+            [](const LaunchRecord& self, std::uint64_t number) {
+                LaunchRecord record = self;
+                record.number = number;
+                return record;
+            },
+            py::arg("number"), "The same record with another number; both share what memory held.")
         .def_property(
             "printed", [](const LaunchRecord& self) { return to_bytes(self.outcome.printed); },
             [](LaunchRecord& self, const std::string& text) { self.outcome.printed = text; })

@@ -131,12 +131,6 @@ def _switch_on(arguments):
         raise pytest.UsageError(
             f"{names}: the simulator is not on in this run; add --cudasim (or set ENABLE_CUDASIM=1)"
         )
-    recording = [name for name in ("record", "record-gpu") if getattr(arguments, _destination(name), None)]
-    if len(recording) > 1 or (recording and "gpu" in {option.name for option in given}):
-        others = [_PREFIX + "-" + name for name in recording]
-        raise pytest.UsageError(
-            f"{others[0]}: another option records launches, too: {others[1] if others[1:] else _PREFIX + '-gpu'}"
-        )
     if folder := getattr(arguments, "cudasim_record_gpu", None):
         try:
             os.makedirs(folder, exist_ok=True)

@@ -194,17 +194,44 @@ def test_pytest_records_each_test_for_a_gpu(run, gpu):
     assert files == ["test_it.py-test_saxpy.cudasim", "test_it.py-test_square.cudasim"]
     there = gpu_run(run.folder, gpu(), f"runs/{files[0]}", "-o", "gpu.cudasim")
     assert there.returncode == 0 and there.stdout.count("ran, ") == 2
-    done = run(
-        "-m",
-        "pytest",
+
+
+def test_pytest_records_and_compares(run, gpu):
+    pathlib.Path(run.folder / "test_it.py").write_text(
+        TESTS
+        + """
+
+def test_own_comparison():
+    import cudasim
+    from numba import cuda
+    assert cudasim.compare(saxpy[4, 256], 2, np.ones(8, np.float32), np.ones(8, np.float32)).verdicts == ["same"]
+"""
+    )
+    options = (
         "--cudasim",
         "--cudasim-record-gpu",
         "runs",
+        "--cudasim-record",
+        "failed",
         "--cudasim-gpu=compare",
-        "test_it.py",
-        **gpu(),
     )
-    assert done.returncode != 0 and "another option records launches, too" in done.stdout + done.stderr
+    done = run("-m", "pytest", "-q", *options, "test_it.py", **gpu(FLIP))
+    assert done.returncode == 1 and "1 failed, 2 passed" in done.stdout, done.stdout
+    assert "GpuDifference: Launch 2: saxpy" in done.stdout
+    assert "run it again with: cudasim replay failed/test_it.py-test_saxpy.cudasim" in done.stdout
+    assert [path.name for path in (run.folder / "failed").iterdir()] == ["test_it.py-test_saxpy.cudasim"]
+    numbers = {
+        path.name: [
+            int(line[1:].split()[0])
+            for line in gpu_run(run.folder, gpu(), path, "-o", "gpu").stdout.splitlines()
+        ]
+        for path in (run.folder / "runs").iterdir()
+    }
+    assert numbers == {
+        "test_it.py-test_saxpy.cudasim": [1, 2],
+        "test_it.py-test_square.cudasim": [1],
+        "test_it.py-test_own_comparison.cudasim": [1],
+    }
 
 
 def test_nothing_of_cuda_is_loaded_unasked(run, gpu):

@@ -124,9 +124,36 @@ def test_a_report_tells_them(run, gpu):
     assert "Data race on 'y'" in done.stderr and "barrier" in done.stderr, done.stderr
 
 
-def test_launches_in_which_memory_holds_pointers_say_why_they_are_not_explained(run, gpu):
+def test_launches_in_which_memory_holds_pointers_are_explained_in_a_process_of_their_own(run, gpu):
     program = """
     import json
+    import numpy as np, cudasim
+    from numba import cuda
+
+    @cuda.jit
+    def k(addresses, x, y):
+        i = cuda.grid(1)
+        y[0] = x[i]
+
+    y, x = cuda.to_device(np.zeros(1, np.float32)), np.arange(64, dtype=np.float32)
+    addresses = cuda.to_device(np.array([y.__cuda_array_interface__["data"][0]], np.uint64))
+    for _ in range(2):
+        found = cudasim.compare(k[1, 64], addresses, x, y, raises=False)
+        print(json.dumps(found.report["launches"][0]))
+    """
+    done = run.script(program, **gpu("order=reverse"))
+    assert done.returncode == 0, done.stderr
+    for launch in map(json.loads, done.stdout.splitlines()):
+        assert launch["explanations"][0]["cause"] == "race", launch["explanations"]
+        (array,) = [each for each in launch["arrays"] if each["verdict"] == "different"]
+        element = array["elements"][0]
+        assert [write["thread"] for write in element["writes"]][-1] == [63, 0, 0]
+        assert [(read["name"], read["index"]) for read in element["reads"]] == [("x", [63])]
+
+
+def test_where_no_process_can_be_started_the_difference_is_not_explained(run, gpu):
+    program = """
+    import json, sys
     import numpy as np, cudasim
     from numba import cuda
 
@@ -136,6 +163,7 @@ def test_launches_in_which_memory_holds_pointers_say_why_they_are_not_explained(
         if i < y.size:
             y[i] = i
 
+    sys.executable = "/nowhere/python"
     y = cuda.to_device(np.zeros(64, np.float32))
     addresses = cuda.to_device(np.array([y.__cuda_array_interface__["data"][0]], np.uint64))
     found = cudasim.compare(k[1, 64], addresses, y, raises=False)

@@ -189,6 +189,27 @@ def test_arrays_that_overlap_do_so_on_the_simulator(recording):
     assert recording.launches()[0]["verdict"] == "same"
 
 
+class Repeated(OnGpu):
+    """As numba-cuda's ufuncs repeat scalars: the interface says that it is contiguous."""
+
+    def __init__(self, array):
+        super().__init__(array)
+        self.strides = array.strides
+        self.__cuda_array_interface__["strides"] = None
+
+
+def test_scalars_that_numba_cuda_repeats_by_strides_of_0(recording):
+    value, out = np.full(1, 3.0), np.zeros(20)
+    read = []
+    recording.gpu.read = lambda address, count: read.append(count) or ctypes.string_at(address, count)
+    x = np.broadcast_to(value, 20)
+    recording.launch(twice, (Repeated(x), OnGpu(out)), compute_twice(x, out))
+    (record,) = recording.close().records()
+    assert set(read) == {8, 160}
+    (_, _, given), _ = arguments_of(record)
+    assert (given.shape, given.strides) == ((20,), (0,))
+
+
 def test_layouts_and_addresses_are_kept(recording):
     def fill(x):
         i, j = cuda.grid(2)

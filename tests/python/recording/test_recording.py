@@ -483,13 +483,57 @@ def test_what_is_enqueued_when_the_script_ends_is_recorded(run):
     assert program(run, "replay", "run.cudasim").returncode == 0
 
 
-def test_one_recorder_at_a_time():
+@pytest.mark.parametrize("mode", ["native", "python"])
+def test_recorders_inside_of_each_other_have_their_own_numbers(mode):
+    import numpy as np
+    from cudasim import _native, cuda, options
+    from cudasim.recording.recorder import Recorder, Selection
+
+    @cuda.jit
+    def first(x):
+        x[cuda.threadIdx.x] += 1
+
+    @cuda.jit
+    def second(x):
+        x[cuda.threadIdx.x] += 2
+
+    x = cuda.to_device(np.zeros(4))
+    outer, inner, raising = [], [], []
+
+    def refuse(record):
+        raising.append(record.number)
+        raise KeyError(record.number)
+
+    with options.override(mode=mode):
+        with Recorder(outer.append).in_force():
+            first[1, 4](x)
+            with Recorder(inner.append, Selection("second"), keep_after=True).in_force():
+                first[1, 4](x)
+                second[1, 4](x)
+                with Recorder(refuse).in_force(), pytest.raises(KeyError):
+                    second[1, 4](x)
+            second[1, 4](x)
+        assert not _native.recording()
+        first[1, 4](x)
+    assert [(record.number, record.display_name) for record in outer] == [
+        (1, "first"), (2, "first"), (3, "second"), (4, "second"), (5, "second")]  # fmt: skip
+    assert [(record.number, record.display_name) for record in inner] == [(1, "second"), (2, "second")]
+    assert raising == [1]
+    assert [entry["recorded_after"] for entry in inner[0].memory if entry["recorded"]] == [True]
+    assert [entry["recorded_after"] for entry in outer[0].memory if entry["recorded"]] == [False]
+
+
+def test_a_recorder_beside_one_that_the_engine_has_from_elsewhere():
+    from cudasim import _native
     from cudasim.recording.recorder import Recorder
 
-    with Recorder(lambda record: None).in_force():
+    _native.record_launches(lambda name: 0, lambda record, number, why: None)
+    try:
         with pytest.raises(RuntimeError, match="are being recorded already"):
             with Recorder(lambda record: None).in_force():
                 pass
+    finally:
+        _native.record_launches(None)
 
 
 def test_without_a_recorder_nothing_is_kept():

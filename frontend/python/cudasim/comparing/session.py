@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from cudasim import _native, errors, options
 from cudasim.comparing import report as reports
 from cudasim.comparing.arrays import Tolerance, compared
+from cudasim.comparing.elsewhere import compared_elsewhere
 from cudasim.comparing.report_text import render
 from cudasim.comparing.runner import architecture_of, runner
 from cudasim.comparing.tracing import add_accesses
@@ -54,12 +55,17 @@ def compare_record(
 
 
 def compare_outcome(
-    record: Any, outcome: Any, tolerances: Mapping[str, Tolerance] | None = None, gpu: Any = None
+    record: Any,
+    outcome: Any,
+    tolerances: Mapping[str, Tolerance] | None = None,
+    gpu: Any = None,
+    elsewhere: bool = False,
 ) -> dict[str, Any]:
     """Compares a recorded launch with what a GPU made of it, and explains differences.
 
     :param outcome: a `_native.GpuOutcome`
     :param gpu: the `_native.GpuRunner` that it is of, which can repeat the launch; None: the outcome is of a file
+    :param elsewhere: whether this is a process for launches that could not be repeated in another one
     :returns: the launch as report_schema.json describes it
     """
     wanted = compared(record, tolerances or {})
@@ -82,7 +88,10 @@ def compare_outcome(
     if outcome.stray_bytes:
         launch["verdict"] = "different"
     if launch["verdict"] == "different":
-        add_accesses(record, launch)
+        if not add_accesses(record, launch) and not elsewhere:
+            found = compared_elsewhere(record, outcome, tolerances or {}, gpu is not None)
+            if found is not None:
+                return found
         limit = time_limit()
         launch["explanations"] = json.loads(
             _native.explain_launch(record, outcome, wanted, gpu, gpu_seconds=limit)

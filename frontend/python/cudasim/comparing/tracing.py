@@ -15,15 +15,15 @@ from cudasim.recording.parameters import ArrayArgument
 _MOST_WRITES = 8
 
 
-def add_accesses(record: Any, launch: dict[str, Any]) -> None:
-    """Adds writes and reads to the launch's differing elements. Where the launch cannot be repeated nothing is added."""
+def add_accesses(record: Any, launch: dict[str, Any]) -> bool:
+    """Adds writes and reads to the launch's differing elements. :returns: False where the launch cannot be repeated in this process"""
     places = {place["address"]: place["bytes"] for place in reports.differing_places(launch)}
     if not places or record.runs_in_front_end:
-        return
+        return True
     try:
         elements, _ = _native.trace_elements(record, sorted(places.items()), writes=_MOST_WRITES)
     except (errors.RecordError, errors.CudaAPIError):
-        return
+        return False
     names = _Names(record)
     accesses = {}
     for element in elements:
@@ -33,6 +33,7 @@ def add_accesses(record: Any, launch: dict[str, Any]) -> None:
             found["reads"] = [_read(read, names) for read in writes[-1]["reads"]]
         accesses[element["address"]] = found
     reports.add_accesses(launch, accesses)
+    return True
 
 
 class _Names:

@@ -91,6 +91,12 @@ def array_on_gpu(value: Any) -> ArrayOnGpu | None:
             raise CannotRecord(f"the elements of an array have no type that NumPy knows: {error}") from None
     shape = tuple(interface["shape"])
     strides = interface.get("strides")
+    if (
+        strides is None
+        and isinstance(own := getattr(value, "strides", None), tuple)
+        and len(own) == len(shape)
+    ):
+        strides = own  # numba-cuda's ufuncs repeat scalars by strides of 0, and the interface does not say so
     strides = contiguous_strides(shape, dtype.itemsize, "C") if strides is None else tuple(strides)
     is_record = type(value).__name__ == "DeviceRecord" and dtype.names is not None
     return ArrayOnGpu(interface["data"][0] or 0, shape, strides, dtype, is_record)

@@ -9,6 +9,7 @@ import atexit
 import contextlib
 import functools
 import io
+import itertools
 import json
 import os
 import re
@@ -79,19 +80,15 @@ class Recorder:
 
     @contextlib.contextmanager
     def in_force(self) -> Iterator[Recorder]:
-        """Records what is launched inside. One recorder at a time.
+        """Records what is launched inside, beside other recorders.
 
-        :raises RuntimeError: where another one is in force
+        :raises RuntimeError: where the engine records for something else (cluster_schedules.py)
         """
-        if _native.recording():
-            raise RuntimeError("launches are being recorded already")
-        _native.record_launches(self._wants, self._taken, cudasim.__version__, self._keep_after)
-        recording.recorder = self
+        _recorders.add(self)
         try:
             yield self
         finally:
-            recording.recorder = None
-            _native.record_launches(None)
+            _recorders.remove(self)
 
     def _wants(self, name: str) -> int:
         if self._selection.kernel not in (None, name):
@@ -107,30 +104,93 @@ class Recorder:
         self.recorded += 1
         self._take(record)
 
+
+class _Recorders:
+    """Those in force, the innermost last. The engine knows one recorder only: this."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._in_force: list[Recorder] = []
+        self._tickets = itertools.count(1)
+        #: Numbers that launches have for those that want them, by the number that the engine has for the launch.
+        self._numbers: dict[int, list[tuple[Recorder, int]]] = {}
+
+    def add(self, recorder: Recorder) -> None:
+        """:raises RuntimeError: where the engine records for something else"""
+        with self._lock:
+            if not self._in_force and _native.recording():
+                raise RuntimeError("launches are being recorded already")
+            self._in_force.append(recorder)
+            self._tell_engine()
+
+    def remove(self, recorder: Recorder) -> None:
+        """Launches that it wants, and that are not over, are still its own."""
+        with self._lock:
+            self._in_force.remove(recorder)
+            self._tell_engine()
+
+    def _tell_engine(self):
+        if not self._in_force:
+            recording.recorder = None
+            _native.record_launches(None)
+            return
+        keep_after = any(recorder._keep_after for recorder in self._in_force)
+        _native.record_launches(self._wants, self._taken, cudasim.__version__, keep_after)
+        recording.recorder = self
+
+    def _wants(self, name: str) -> int:
+        with self._lock:
+            wanting = [(each, number) for each in self._in_force if (number := each._wants(name))]
+            if not wanting:
+                return 0
+            ticket = next(self._tickets)
+            self._numbers[ticket] = wanting
+            return ticket
+
+    def _taken(self, record: Any, ticket: int, why_not: str) -> None:
+        with self._lock:
+            wanting = self._numbers.pop(ticket, [])
+        failed: BaseException | None = None
+        for recorder, number in wanting:  # a comparison may raise, and is mostly the innermost
+            own = record
+            if record is not None:
+                own = record.numbered(number)
+            try:
+                recorder._taken(own, number, why_not)
+            except BaseException as error:  # noqa: BLE001 - the others get the launch, too
+                failed = failed or error
+        if failed is not None:
+            raise failed
+
     @contextlib.contextmanager
     def host_launch(self, kernel: Any, plan: Any, numbers: list) -> Iterator[None]:
         """See launch.recording.HostRecorder."""
-        number = self._wants(kernel.name)
-        if number == 0:
+        ticket = self._wants(kernel.name)
+        if ticket == 0:
             yield
             return
+        wanting = self._numbers[ticket]
         try:
             code, roots = described(kernel)
             parameters = struct.pack("@" + struct_format(kernel.argument_types), *numbers)
             names = kernel.py_func.__code__.co_varnames
             arguments = list(zip(names, map(name_of, kernel.argument_types)))
             plan.record_as(
-                number,
+                ticket,
                 kernel.name,
                 arguments,
                 parameters,
                 code,
                 roots,
                 cudasim.__version__,
-                self._keep_after,
+                any(recorder._keep_after for recorder, _ in wanting),
             )
         except (Unrecordable, ValueError, NotImplementedError, struct.error) as error:
-            self._refused(f"launch {number}: {kernel.name} in Python mode cannot be recorded: {error}")
+            self._numbers.pop(ticket)
+            for recorder, number in wanting:
+                recorder._refused(
+                    f"launch {number}: {kernel.name} in Python mode cannot be recorded: {error}"
+                )
             yield
             return
         text = io.StringIO()
@@ -141,11 +201,14 @@ class Recorder:
             try:
                 record = plan.take_record()
             except errors.RecordError as error:
-                self._taken(None, number, str(error))
+                self._taken(None, ticket, str(error))
             else:
                 if record is not None:
                     record.printed = text.getvalue()
-                    self._taken(record, number, "")
+                    self._taken(record, ticket, "")
+
+
+_recorders = _Recorders()
 
 
 @contextlib.contextmanager

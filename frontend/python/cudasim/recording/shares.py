@@ -86,7 +86,7 @@ def run(version: str, record: bytes, schedules: list[str], wanted: Checked | Rep
             process = subprocess.Popen(
                 [sys.executable, "-m", "cudasim.recording.share_process", file.name],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
-                cwd=folder, env=_environment(), start_new_session=True,
+                cwd=folder, env=environment(), start_new_session=True,
             )  # fmt: skip
             with process:
                 assert process.stdin is not None and process.stdout is not None
@@ -106,8 +106,9 @@ def run(version: str, record: bytes, schedules: list[str], wanted: Checked | Rep
     return pickle.loads(data)  # noqa: S301 - by our own process
 
 
-def _environment():
-    """Of this process, with the folder that has this package: the worker may know it from elsewhere."""
+def environment() -> dict[str, str]:
+    """That of this process, for one that runs a module of this package: with the folder that has it, which this process may know
+    from elsewhere."""
     folder = os.path.dirname(os.path.dirname(os.path.abspath(cudasim.__file__)))
     known = os.environ.get("PYTHONPATH")
     return {**os.environ, "PYTHONPATH": os.pathsep.join([folder, known] if known else [folder])}

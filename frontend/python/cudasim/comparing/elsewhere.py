@@ -1,0 +1,78 @@
+"""Explains a difference in a process of its own: `python -m cudasim.comparing.elsewhere FOLDER`.
+
+A launch whose memory holds addresses can only be repeated where they are free, and in the process that launched it they are not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from typing import Any
+
+from cudasim import _native, errors, options
+from cudasim.comparing.arrays import Tolerance
+from cudasim.recording.recorder import file_of
+from cudasim.recording.replay import Reader
+from cudasim.recording.shares import environment
+
+#: Seconds. Experiments end after 30 (gpu_backend/launches/explanation.h); the process has to start, and to trace the writes.
+_TIME_LIMIT = 120.0
+
+_RECORD, _RESULT, _QUESTION, _ANSWER = "launch.cudasim", "gpu.cudasim", "question.json", "answer.json"
+
+
+def compared_elsewhere(
+    record: Any, outcome: Any, tolerances: Mapping[str, Tolerance], has_gpu: bool
+) -> dict[str, Any] | None:
+    """What session.compare_outcome() says of the launch in a new process; None where that did not come to its end.
+
+    :param has_gpu: whether the new process may repeat the launch on this machine's GPU
+    """
+    with tempfile.TemporaryDirectory(prefix="cudasim-compare-") as folder:
+        try:
+            with open(os.path.join(folder, _RECORD), "wb") as file:
+                file.write(file_of(record))
+            writer = _native.GpuResultWriter(os.path.join(folder, _RESULT))
+            writer.add_outcome(record, outcome)
+            writer.close()
+            with open(os.path.join(folder, _QUESTION), "w") as question:
+                json.dump({"tolerances": tolerances, "has_gpu": has_gpu}, question)
+            subprocess.run(
+                [sys.executable, "-m", "cudasim.comparing.elsewhere", folder],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=_TIME_LIMIT, check=True,
+                env={**environment(), "CUDASIM_GPU": "off", "CUDASIM_LIBCUDA": options.get("libcuda"), "CUDASIM_CORE": ""},
+            )  # fmt: skip
+            with open(os.path.join(folder, _ANSWER)) as answer:
+                return json.load(answer)
+        except (OSError, ValueError, subprocess.SubprocessError):  # RecordError is a ValueError
+            return None
+
+
+def _main() -> None:
+    from cudasim.comparing.runner import runner  # session.py imports this module
+    from cudasim.comparing.session import compare_outcome
+
+    folder = sys.argv[1]
+    with open(os.path.join(folder, _QUESTION)) as file:
+        question = json.load(file)
+    tolerances = {name: Tolerance(*values) for name, values in question["tolerances"].items()}
+    record = Reader(os.path.join(folder, _RECORD)).read(0)
+    outcome = _native.GpuResultFile(os.path.join(folder, _RESULT)).outcome(0, record)
+    gpu = None
+    if question["has_gpu"]:
+        gpu = runner()
+        try:
+            gpu.start()
+        except errors.NoGpuError:
+            gpu = None
+    launch = compare_outcome(record, outcome, tolerances, gpu, elsewhere=True)
+    with open(os.path.join(folder, _ANSWER), "w") as file:
+        json.dump(launch, file)
+
+
+if __name__ == "__main__":
+    _main()
