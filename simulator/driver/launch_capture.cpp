@@ -30,6 +30,18 @@ class AddressSearch {
         seen_.resize(memory.size());
     }
 
+    /// Notes the allocations that the words point to. Most words are no addresses at all.
+    void follow_all(const std::byte* words, std::uint64_t count) {
+        constexpr std::uint64_t group = 16;
+        const std::uint64_t span = highest_ - lowest_;
+        for (std::uint64_t first = 0; first < count; first += group) {
+            const std::uint64_t end = std::min(first + group, count);
+            bool any = false;
+            for (std::uint64_t i = first; i < end; ++i) any |= word_at(words, i) - lowest_ <= span;
+            if (!any) continue;
+            for (std::uint64_t i = first; i < end; ++i) follow(word_at(words, i));
+        }
+    }
     /// Notes the allocation that the word points to, if there is one. Just behind the last byte counts: an
     /// array's end, or where an array of negative strides begins.
     void follow(std::uint64_t word) {
@@ -54,6 +66,12 @@ class AddressSearch {
     }
 
   private:
+    static std::uint64_t word_at(const std::byte* words, std::uint64_t index) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, words + 8 * index, 8);
+        return word;
+    }
+
     std::vector<RecordedMemory>& memory_;
     std::vector<std::size_t> live_;
     std::vector<bool> seen_;
@@ -107,15 +125,14 @@ Content copied(const RecordedMemory& range, AddressSearch& search, std::optional
     const auto* source = reinterpret_cast<const std::byte*>(range.address);
     // Where pointers lie: at multiples of 8 in the address space, also in adopted
     // memory that begins elsewhere.
-    const std::uint64_t skew = (8 - range.address % 8) % 8;
+    std::uint64_t searched = (8 - range.address % 8) % 8;
     for (std::uint64_t at = 0; at < range.bytes; at += piece) {
         const std::uint64_t size = std::min(piece, range.bytes - at);
         if (!is_known) std::memcpy(content.data() + at, source + at, size);
-        for (std::uint64_t word_at = at + skew; word_at + 8 <= at + size; word_at += 8) {
-            std::uint64_t word = 0;
-            std::memcpy(&word, content.data() + word_at, 8);
-            search.follow(word);
-        }
+        if (at + size < searched) continue;
+        const std::uint64_t words = (at + size - searched) / 8;
+        search.follow_all(content.data() + searched, words);
+        searched += 8 * words;
     }
     return content;
 }
@@ -240,8 +257,10 @@ void LaunchCapture::take_results() {
     for (auto& range : record_.memory) {
         if (!range.before) continue;
         const std::span content(reinterpret_cast<const std::byte*>(range.address), range.bytes);
-        range.after_hash = hash_of(content);
-        if (!options_.keep_after) continue;
+        if (!options_.keep_after) {
+            range.after_hash = hash_of(content);
+            continue;
+        }
         if (std::memcmp(range.before->data(), content.data(), content.size()) == 0) {
             range.after = range.before;
             continue;

@@ -52,8 +52,8 @@ struct RecordedMemory {
     bool read_only = false;
     bool globals = false;            ///< the global variables of the kernel's image
     std::optional<Content> before;   ///< nullopt: the kernel could not reach it by any pointer
-    std::optional<Content> after;    ///< only where that was asked for
-    std::optional<Hash> after_hash;  ///< of all bytes when the launch was over; of what was reachable
+    std::optional<Content> after;    ///< when the launch was over, where that was asked for
+    std::optional<Hash> after_hash;  ///< of the same bytes, where they themselves were not asked for
 };
 
 /// The outcome of a launch.

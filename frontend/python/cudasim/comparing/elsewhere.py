@@ -19,7 +19,7 @@ from cudasim.recording.recorder import file_of
 from cudasim.recording.replay import Reader
 from cudasim.recording.shares import environment
 
-#: Seconds. Experiments end after 30 (gpu_backend/launches/explanation.h); the process has to start, and to trace the writes.
+#: Seconds. Experiments end after 30 (gpu_backend/launches/explanation.h); there is more to do.
 _TIME_LIMIT = 120.0
 
 _RECORD, _RESULT, _QUESTION, _ANSWER = "launch.cudasim", "gpu.cudasim", "question.json", "answer.json"

@@ -112,7 +112,7 @@ class _Recorders:
         self._lock = threading.RLock()
         self._in_force: list[Recorder] = []
         self._tickets = itertools.count(1)
-        #: Numbers that launches have for those that want them, by the number that the engine has for the launch.
+        #: By the number that the engine has for a launch: who wants it, and under which number.
         self._numbers: dict[int, list[tuple[Recorder, int]]] = {}
 
     def add(self, recorder: Recorder) -> None:
