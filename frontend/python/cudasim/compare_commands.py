@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
 from cudasim import errors, options, script_runner
+from cudasim.comparing.report import report_of
 from cudasim.recording_commands import LAUNCHES, fail
 
 if TYPE_CHECKING:
@@ -81,25 +83,25 @@ def _tolerance(text: str) -> float:
 
 def _compare(parsed: argparse.Namespace) -> int:
     from cudasim.comparing.arrays import tolerances_of  # other commands need no engine
-    from cudasim.comparing.session import GpuComparison
-    from cudasim.recording.recorder import Selection
+    from cudasim.comparing.processes import Comparisons
+    from cudasim.recording.recorder import why_nothing
     from cudasim.streams import stream_work
 
     script = script_runner.taken_from(parsed)
     if not script:
         return fail("compare", "no script given; write: cudasim compare script.py [arguments]")
     try:
-        selection = Selection(parsed.kernel, parsed.launch)
+        comparison = Comparisons(
+            tolerances_of(parsed.rtol, parsed.atol, parsed.ulp, parsed.exact),
+            parsed.kernel,
+            parsed.launch,
+            parsed.also_faulting,
+        )
     except ValueError as error:
         return fail("compare", error)
+    if (problem := _not_writable(parsed)) is not None:
+        return fail("compare", problem)
     options.set(gpu="off")  # the command compares
-    comparison = GpuComparison(
-        tolerances_of(parsed.rtol, parsed.atol, parsed.ulp, parsed.exact),
-        raises=False,
-        selection=selection,
-        also_faulting=parsed.also_faulting,
-        warns=False,
-    )
     try:
         with comparison.in_force():
             status = script_runner.run(script)
@@ -109,10 +111,13 @@ def _compare(parsed: argparse.Namespace) -> int:
         return error.exit_status
     if status not in (0, 1) and not comparison.launches:
         return status
-    problem = _write(comparison.report(), parsed, sys.stderr)
+    report = report_of(comparison.launches)
+    problem = _write(report, parsed, sys.stderr)
     if problem is not None:
         return fail("compare", problem)
-    return status if status not in (0, 1) else _status(comparison.report()) or status
+    if not comparison.launches and (reason := why_nothing(parsed.kernel, comparison.own.recorder)):
+        print(f"cudasim compare: {reason}", file=sys.stderr)
+    return status if status not in (0, 1) else _status(report) or status
 
 
 def _diff(parsed: argparse.Namespace) -> int:
@@ -130,6 +135,8 @@ def _diff(parsed: argparse.Namespace) -> int:
         )
     except ValueError as error:  # RecordError, too
         return fail("diff", error)
+    if (problem := _not_writable(parsed)) is not None:
+        return fail("diff", problem)
     problem = _write(report, parsed, sys.stdout)
     if problem is not None:
         return fail("diff", problem)
@@ -140,6 +147,22 @@ def _diff(parsed: argparse.Namespace) -> int:
         )
         return 1
     return _status(report)
+
+
+def _not_writable(parsed: argparse.Namespace) -> str | None:
+    """Why a file that is asked for cannot be written, before the program runs; None: both can. What they hold stays."""
+    for path in (parsed.json, parsed.html):
+        if path is None:
+            continue
+        is_new = not os.path.lexists(path)
+        try:
+            with open(path, "a", encoding="utf-8"):
+                pass
+            if is_new:
+                os.unlink(path)
+        except OSError as error:
+            return f"cannot write {path}: {error.strerror}"
+    return None
 
 
 def _write(report: Mapping[str, Any], parsed: argparse.Namespace, stream: Any) -> str | None:

@@ -161,7 +161,7 @@ def _architecture(parsed: argparse.Namespace) -> str | None:
 
 
 def _record(parsed: argparse.Namespace) -> int:
-    from cudasim.recording.recorder import RecordFile  # other commands need no engine
+    from cudasim.recording.recorder import RecordFile, why_nothing  # other commands need no engine
 
     script = script_runner.taken_from(parsed)
     if not script:
@@ -183,7 +183,9 @@ def _record(parsed: argparse.Namespace) -> int:
         file.close()
     except errors.RecordError as error:
         return fail("record", error)
-    _summary(parsed, refused, recorder.recorded, recorder.seen, parsed.output)
+    _summary(
+        parsed, refused, recorder.recorded, recorder.seen, parsed.output, why_nothing(parsed.kernel, recorder)
+    )
     others = glob.glob(_escaped(file.of_process("*")))
     for other in sorted(path for path in others if os.stat(path).st_mtime >= began):
         print(
@@ -195,7 +197,14 @@ def _record(parsed: argparse.Namespace) -> int:
     return status
 
 
-def _summary(parsed: argparse.Namespace, refused: list[str], recorded: int, seen: int, where: str) -> None:
+def _summary(
+    parsed: argparse.Namespace,
+    refused: list[str],
+    recorded: int,
+    seen: int,
+    where: str,
+    why_nothing: str | None = None,
+) -> None:
     """What was recorded, on standard error.
 
     :param refused: a sentence for each launch that could not be
@@ -207,6 +216,8 @@ def _summary(parsed: argparse.Namespace, refused: list[str], recorded: int, seen
         print(f"cudasim record: and {len(refused) - 10} more were not recorded", file=sys.stderr)
     what = "launches" if parsed.kernel is None else f"launches of {parsed.kernel}"
     print(f"cudasim record: {recorded} of {seen} {what} are in {where}", file=sys.stderr)
+    if why_nothing is not None:
+        print(f"cudasim record: {why_nothing}", file=sys.stderr)
 
 
 def _record_real(parsed: argparse.Namespace, script: list[str]) -> int:

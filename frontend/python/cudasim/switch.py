@@ -135,6 +135,8 @@ class _AliasLoader:
         module.__spec__ = self._own_spec
         if self._own_name == "cudasim.cuda" and "_CUDASIM_RECORD" in os.environ:
             importlib.import_module("cudasim.recording.recorder").continue_recording()
+        if self._own_name == "cudasim.cuda" and "_CUDASIM_COMPARE" in os.environ:
+            importlib.import_module("cudasim.comparing.processes").continue_comparing()
         if self._own_name == "cudasim.cuda":
             _connect_to_debugger()
         if self._own_name == "cudasim.cuda" and not _is_stand_in_loaded():

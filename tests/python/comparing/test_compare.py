@@ -94,7 +94,7 @@ print(json.dumps(found.report))
 
 @pytest.mark.parametrize(
     "tolerance, message",
-    [("rtol=-1", "rtol of the arrays is -1"), ("tolerances={'z': {}}", "has the arrays: x, y"),
+    [("rtol=-1", "rtol of the arrays is -1"), ("exact=True, ulp=3", "leave out either exact or ulp"), ("tolerances={'z': {}}", "has the arrays: x, y"),
      ("tolerances={'y': {'reltol': 1}}", "has reltol")],
 )  # fmt: skip
 def test_wrong_tolerances_are_refused(run, gpu, tolerance, message):

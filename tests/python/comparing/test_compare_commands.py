@@ -269,3 +269,62 @@ def test_results_that_were_cut_are_told(run, gpu):
     (run.folder / "cut.cudasim").write_bytes(whole[:-100])
     done = run("-m", "cudasim", "diff", "run.cudasim", "cut.cudasim")
     assert done.returncode == 1 and "cut.cudasim is not complete" in done.stderr
+
+
+PROCESSES = """
+import multiprocessing, sys
+import numpy as np
+from numba import cuda
+
+@cuda.jit
+def saxpy(a, x, y):
+    i = cuda.grid(1)
+    if i < x.size:
+        y[i] = a * x[i] + y[i]
+
+def work(a):
+    x, y = np.arange(1000, dtype=np.float32), np.ones(1000, dtype=np.float32)
+    saxpy[4, 256](a, x, y)
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context(sys.argv[1])
+    processes = [context.Process(target=work, args=(a,)) for a in (1, 2)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    work(3)
+"""
+
+
+@pytest.mark.parametrize("how", ["spawn", "fork"])
+def test_launches_of_processes_that_the_script_starts_are_compared(run, gpu, how):
+    script = run.write(PROCESSES)
+    command = "-m", "cudasim.command_line", "compare", "--json", "report.json", "--html", "report.html"
+    done = run(*command, script, how, **gpu())
+    assert done.returncode == 0, done.stderr
+    launches = json.loads((run.folder / "report.json").read_text())["launches"]
+    assert [(launch["number"], launch["verdict"]) for launch in launches] == [(1, "same")] * 3
+    assert "process" not in launches[0] and len({launch["process"] for launch in launches[1:]}) == 2
+    assert f"Launch 1 of process {launches[1]['process']}: saxpy" in done.stderr
+    done = run(*command, script, how, **gpu("flip=p4+1031.6"))
+    assert done.returncode == 1
+    launches = json.loads((run.folder / "report.json").read_text())["launches"]
+    assert [launch["verdict"] for launch in launches] == ["different"] * 3
+    assert launches[2]["arrays"][1]["elements"][0]["writes"][0]["thread"] == [1, 0, 0]
+
+
+@pytest.mark.parametrize("command", ["compare", "record"])
+def test_a_kernel_that_is_not_launched_is_told_with_those_that_are(run, gpu, command):
+    script = run.write(SCRIPT)
+    output = ("-o", "run.cudasim") if command == "record" else ()
+    done = run("-m", "cudasim.command_line", command, *output, "--kernel", "saxby", script, **gpu())
+    assert "no kernel saxby was launched; the script launched saxpy, square" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("option", ["--json", "--html"])
+def test_reports_that_cannot_be_written_are_refused_before_the_script_runs(run, gpu, option):
+    script = run.write(SCRIPT)
+    done = run("-m", "cudasim.command_line", "compare", option, "/nowhere/report", script, **gpu())
+    assert done.returncode == 2 and not done.stdout, done.stdout
+    assert "cudasim compare: cannot write /nowhere/report: No such file or directory" in done.stderr

@@ -33,7 +33,7 @@ def test_objects_name_all_their_members_and_every_definition_is_used():
 def test_a_report_with_everything_has_every_member():
     """What no report of these tests has could not be wrong."""
     made = gpu_reports.report(
-        gpu_reports.differing_launch(message="note"),
+        gpu_reports.differing_launch(message="note", process=4242),
     )
     launch = made["launches"][0]
     properties = parts.schema()["$defs"]

@@ -45,6 +45,10 @@ def tolerances_of(
     :raises ValueError: for what is no tolerance
     """
     result = {"": Tolerance(rtol, atol, ulp, exact).checked("the arrays")}
+    if exact and (
+        given := [name for name, value in (("rtol", rtol), ("atol", atol), ("ulp", ulp)) if value is not None]
+    ):
+        raise ValueError(f"exact allows no difference: leave out either exact or {' and '.join(given)}")
     if arrays is not None and not isinstance(arrays, Mapping):
         raise ValueError(f"tolerances is {arrays!r}; it takes a dictionary such as {{'y': {{'ulp': 2}}}}")
     for name, own in (arrays or {}).items():

@@ -92,6 +92,12 @@ def launch_title(launch: Mapping[str, Any]) -> str:
     return launch["kernel"] + (f"[{', '.join(shape)}]" if shape else "")
 
 
+def heading(launch: Mapping[str, Any]) -> str:
+    """ "Launch 2: saxpy[(4, 1, 1), (256, 1, 1)]"; "Launch 2 of process 4242: …" where the script had started another one."""
+    process = f" of process {launch['process']}" if "process" in launch else ""
+    return f"Launch {launch['number']}{process}: {launch_title(launch)}"
+
+
 def place_text(place: Mapping[str, Any] | None) -> str:
     """ "file.py:12", with the function where it is known: "file.py:12 in main"."""
     if not place or not place.get("file"):

@@ -77,7 +77,7 @@ def _contents(launches: Sequence[tuple[int, Mapping[str, Any]]]) -> Iterator[str
     yield '<nav aria-label="Launches">\n<ol>\n'
     for place, launch in launches:
         word = parts.word_of(launch)
-        title = f"Launch {launch['number']}: {parts.launch_title(launch)}"
+        title = parts.heading(launch)
         yield f'<li><a href="#launch-{place}">{_text(title)}</a> {_verdict(word)}</li>\n'
     yield "</ol>\n</nav>\n"
 
@@ -85,7 +85,7 @@ def _contents(launches: Sequence[tuple[int, Mapping[str, Any]]]) -> Iterator[str
 def _launch(place: int, launch: Mapping[str, Any]) -> Iterator[str]:
     yield f'<section id="launch-{place}" aria-labelledby="title-{place}">\n'
     word = parts.word_of(launch)
-    title = _text(f"Launch {launch['number']}: {parts.launch_title(launch)}")
+    title = _text(parts.heading(launch))
     yield f'<h2 id="title-{place}">{title} {_verdict(word)}</h2>\n'
     if where := parts.place_text(launch.get("where")):
         yield f"<p>Launched at <code>{_text(where)}</code></p>\n"

@@ -39,7 +39,7 @@ def _summary(report: Mapping[str, Any]) -> str:
 def _launch(launch: Mapping[str, Any]) -> list[str]:
     where = parts.place_text(launch.get("where"))
     verdict = parts.word_of(launch)
-    head = f"Launch {launch['number']}: {parts.launch_title(launch)}" + (f" at {where}" if where else "")
+    head = parts.heading(launch) + (f" at {where}" if where else "")
     lines = [_clean(f"{head}: {verdict}")]
     if gpu := parts.gpu_text(launch):
         lines.append(_clean(f"GPU: {gpu}"))

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import threading
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from cudasim import _native, errors, options
@@ -235,6 +236,8 @@ class GpuComparison:
         self._tolerances, self._raises, self._also_faulting = tolerances, raises, also_faulting
         self._warns = warns
         self.recorder = Recorder(self.take, selection, self._not_recorded, keep_after=True)
+        self.owner = os.getpid()  #: launches of another process go to take_elsewhere
+        self.take_elsewhere: Callable[[dict[str, Any]], None] | None = None
         self._lock = threading.Lock()
         self._warned: set[tuple[str, str]] = set()
         self.launches: list[dict[str, Any]] = []  #: in their order, as report_schema.json describes them
@@ -272,6 +275,9 @@ class GpuComparison:
         launch = compare_record(record, self._tolerances, self._also_faulting)
         if "where" not in launch and (frames := _launching_frames()):  # kernels of Python mode
             launch["where"] = _place_of(frames)
+        if self.take_elsewhere is not None and os.getpid() != self.owner:
+            self.take_elsewhere(launch)
+            return
         with self._lock:
             self.launches.append(launch)
         if launch.get("verdict") == "different":

@@ -77,6 +77,9 @@ class Recorder:
         self._keep_after = keep_after
         self.seen = 0  #: launches of the kernels that are asked for
         self.recorded = 0
+        self.others: dict[
+            str, None
+        ] = {}  #: names of the kernels that are not asked for, in the order of their launches
 
     @contextlib.contextmanager
     def in_force(self) -> Iterator[Recorder]:
@@ -92,6 +95,7 @@ class Recorder:
 
     def _wants(self, name: str) -> int:
         if self._selection.kernel not in (None, name):
+            self.others[name] = None
             return 0
         self.seen += 1
         return self.seen if self._selection.first <= self.seen <= self._selection.last else 0
@@ -103,6 +107,17 @@ class Recorder:
             return
         self.recorded += 1
         self._take(record)
+
+
+def why_nothing(kernel: str | None, recorder: Recorder) -> str | None:
+    """What a program launched instead of the kernel that was asked for, in a sentence; None where it launched that."""
+    if kernel is None or recorder.seen:
+        return None
+    others = list(recorder.others)
+    if not others:
+        return f"the script launched no kernel, nor {kernel}"
+    named = ", ".join(others[:10]) + (f" and {len(others) - 10} more" if len(others) > 10 else "")
+    return f"no kernel {kernel} was launched; the script launched {named}"
 
 
 class _Recorders:
