@@ -180,13 +180,6 @@ bool wait_for(const Driver& driver, const Event& event, const Limits& limits) {
     }
 }
 
-/// "0.5", "60"
-std::string text_of(double seconds) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%g", seconds);
-    return text.data();
-}
-
 /// Errors of the kernel itself, as opposed to those of calls. CUDA wants the process ended after them.
 bool is_sticky(libcuda::Result result) {
     return findings::cuda_result(static_cast<int>(result)).has_value() &&
@@ -301,7 +294,7 @@ void Gpu::execute(const GpuLaunch& launch, const GpuCode& code, const Contents& 
     if (!wait_for(driver_, end, limits)) {
         lost_ = true;  // the kernel may never end, and no call ends it but that of the process
         result.status = GpuStatus::timed_out;
-        result.message = "the kernel was not over after " + text_of(limits.seconds) + " seconds";
+        result.message = "the kernel was not over after " + seconds_text(limits.seconds);
         return;
     }
     running.is_over();

@@ -1,6 +1,8 @@
-// A call of the driver that did not succeed.
+// Calls of the driver that did not succeed, or did not come back in time.
 #pragma once
 
+#include <array>
+#include <cstdio>
 #include <stdexcept>
 #include <string>
 
@@ -20,6 +22,13 @@ struct DriverFailure : std::runtime_error {
 /// @throws DriverFailure unless `result` is success
 inline void require(const libcuda::Driver& driver, const char* function, libcuda::Result result) {
     if (result != libcuda::Result::success) throw DriverFailure(driver, function, result);
+}
+
+/// "0.5 seconds", "60 seconds"
+inline std::string seconds_text(double seconds) {
+    std::array<char, 48> text{};
+    std::snprintf(text.data(), text.size(), "%g seconds", seconds);
+    return text.data();
 }
 
 }  // namespace cudasim::runner

@@ -22,6 +22,7 @@
 #include <thread>
 #include <utility>
 
+#include "gpu_backend/runner/failures.h"
 #include "gpu_backend/runner/messages.h"
 #include "simulator/image/byte_stream.h"
 #include "simulator/memory/host_memory.h"
@@ -35,8 +36,6 @@ using Clock = std::chrono::steady_clock;
 
 /// For the driver's start, which takes 0.2 s on a GPU that nobody else uses.
 constexpr double start_seconds = 60;
-/// Beyond the kernel's own limit, for copies and the compilation of PTX.
-constexpr double spare_seconds = 120;
 /// The descriptors that the program gets. Its standard streams are this process's, but input is empty.
 constexpr int socket_there = 3, memory_there = 4;
 
@@ -310,8 +309,12 @@ records::GpuResult RunnerProcess::run(
         return other(GpuStatus::failed, "the launch has too many allocations to be sent");
     const bool sent = send(socket_, 'L', writer.bytes());
     try {
-        if (sent && !wait_for_answer(options, options.seconds + options.spare_seconds))
-            return lost(GpuStatus::timed_out, "the process that runs the kernel did not answer in time");
+        const double most_seconds = options.seconds + options.spare_seconds;
+        if (sent && !wait_for_answer(options, most_seconds))
+            return lost(
+                GpuStatus::timed_out,
+                "NVIDIA's driver did not come back from a call within " + seconds_text(most_seconds) +
+                    " (the kernel's time limit, and time to compile and to copy); its process was ended");
     } catch (...) {
         end(true);
         throw;

@@ -172,7 +172,7 @@ TEST(Runner, that_does_not_answer_in_time_is_killed) {
         const int process = gpu.process();
         const auto result = adding_one().run(gpu, {.seconds = 0.2, .spare_seconds = 0.3});
         EXPECT_EQ(name_of(result.status), "timed-out") << call;
-        expect_in("did not answer in time", result.message);
+        expect_in("did not come back from a call within", result.message);
         EXPECT_FALSE(is_alive(process)) << call;
         planted.change("");
         expect_works(gpu);
