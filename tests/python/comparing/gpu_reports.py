@@ -91,7 +91,8 @@ def differing_launch(**members):
         "atomic": False,
     }
     read = {"name": "x", "index": [7], "value": "3.5", "file": "saxpy.py", "line": 5}
+    many = {"total_writes": 58, "more_reads": True}
     parts.add_accesses(
-        made, {0x1000 + 7 * 4: {"writes": [write], "reads": [read]}, 0x1000 + 8 * 4: {"writes": []}}
+        made, {0x1000 + 7 * 4: {"writes": [write], "reads": [read], **many}, 0x1000 + 8 * 4: {"writes": []}}
     )
     return made

@@ -306,6 +306,44 @@ print(json.dumps(found.report), file=out)
     assert "fewer lines" in explanation["text"] and "what is printed" in explanation["text"], explanation
 
 
+def test_accesses_of_fields_and_parts_have_their_values(run, gpu):
+    program = (
+        SAXPY
+        + """
+POINT = np.dtype([("id", np.int32), ("at", [("x", np.float32), ("y", np.float32)], (2,)), ("z", np.complex64)], align=True)
+
+@cuda.jit
+def move(points, from_):
+    i = cuda.threadIdx.x
+    for step in range(20):
+        points[i].at[1].y = from_[i].at[0].x + step
+    points[i].z = complex(from_[i].at[0].x, 2.5)
+
+points, from_ = np.zeros(8, POINT), np.zeros(8, POINT)
+from_["at"]["x"] = 1.5
+print(json.dumps(cudasim.compare(move[1, 8], points, from_, raises=False).report))
+"""
+    )
+    done = run.script(program, **gpu("flip=p0+44.6;flip=p0+51.6"))
+    launch = report_of(done)["launches"][0]
+    (array,) = [each for each in launch["arrays"] if each["verdict"] == "different"]
+    fields = {element["field"]: element for element in array["elements"]}
+    assert set(fields) == {"at[1].y", "z"}, fields
+    element = fields["at[1].y"]
+    assert element["total_writes"] == 20 and element["index"] == [1]
+    assert {write["field"] for write in element["writes"]} == {"at[1].y"}
+    assert float(element["writes"][-1]["value"]) == 20.5
+    read = element["reads"][0]
+    assert (read["name"], read["index"], read["field"], float(read["value"])) == (
+        "from_",
+        [1],
+        "at[0].x",
+        1.5,
+    )
+    parts = {write["field"]: float(write["value"]) for write in fields["z"]["writes"]}
+    assert parts == {"z.real": 1.5, "z.imag": 2.5}, fields["z"]["writes"]
+
+
 def test_host_threads_have_comparisons_of_their_own(run, gpu):
     program = (
         SAXPY

@@ -33,7 +33,9 @@ def test_a_launch_with_everything():
             index  simulated  GPU  difference  ULP
             (7,)   7.0        7.5  0.5         1048576
               thread (7, 0, 0) block (0, 0, 0) saxpy.py:5 wrote 7.0
+              these are some of 58 writes
                 read x[7] = 3.5 (saxpy.py:5)
+                and read more before
             (8,)   8.0        0.0  8           1090519040
               no thread wrote it on the simulator
 

@@ -60,7 +60,7 @@ def differing_places(launch: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def add_accesses(launch: Mapping[str, Any], accesses: Mapping[int, Mapping[str, Any]]) -> None:
     """Adds the writes to differing elements, and what their threads had read before.
 
-    :param accesses: address of an element → {"writes": […], "reads": […]}, as in the schema. Addresses that are not those of
+    :param accesses: address of an element → its "writes", "reads", "total_writes", "more_reads", as in the schema. Addresses that are not those of
         listed elements are left out.
     """
     for place in differing_places(launch):
@@ -70,6 +70,7 @@ def add_accesses(launch: Mapping[str, Any], accesses: Mapping[int, Mapping[str, 
         for kind in ("writes", "reads"):
             if kind in found:
                 place[kind] = [*place.get(kind, ()), *found[kind]]
+        place.update({kind: found[kind] for kind in ("total_writes", "more_reads") if kind in found})
 
 
 def index_text(element: Mapping[str, Any]) -> str:
@@ -126,15 +127,28 @@ def access_text(write: Mapping[str, Any]) -> str:
     where = place_text({**write, "function": None})
     words = f"thread {_coordinates(write['thread'])} block {_coordinates(write['block'])}"
     verb = "added atomically" if write.get("atomic") else "wrote"
-    return f"{words} {where + ' ' if where else ''}{verb} {write['value']}"
+    field = f" to .{write['field']}" if write.get("field") else ""
+    return f"{words} {where + ' ' if where else ''}{verb} {write['value']}{field}"
 
 
 def read_text(read: Mapping[str, Any]) -> str:
     """ "read x[7] = 1.0 (saxpy.py:5)" """
     index = read.get("index")
     name = read["name"] + (f"[{', '.join(map(str, index))}]" if index else "")
+    name += f".{read['field']}" if read.get("field") else ""
     where = place_text({**read, "function": None})
     return f"read {name} = {read['value']}" + (f" ({where})" if where else "")
+
+
+def access_lines(place: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """The writes to a differing element, and what the last writing thread had read, a line for each."""
+    writes = [access_text(write) for write in place.get("writes", ())]
+    if "total_writes" in place:
+        writes.append(f"these are some of {place['total_writes']} writes")
+    reads = [read_text(read) for read in place.get("reads", ())]
+    if place.get("more_reads"):
+        reads.append("and read more before")
+    return writes, reads
 
 
 def _coordinates(values: Sequence[int]) -> str:

@@ -219,8 +219,8 @@ def _elements(array: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _accesses(place: Mapping[str, Any]) -> str:
-    items = [parts.access_text(write) for write in place.get("writes", ())]
-    items += [parts.read_text(read) for read in place.get("reads", ())]
+    writes, reads = parts.access_lines(place)
+    items = [*writes, *reads]
     if not items:
         return '<span class="faint">no thread</span>' if "writes" in place else ""
     return "<ul>" + "".join(f"<li><code>{_text(item)}</code></li>" for item in items) + "</ul>"

@@ -142,11 +142,10 @@ def _value(value: Mapping[str, Any], element: Mapping[str, Any]) -> str:
 
 
 def _accesses(place: Mapping[str, Any], indent: str) -> list[str]:
-    lines = [f"{indent}{_clean(parts.access_text(write))}" for write in place.get("writes", ())]
-    if "writes" in place and not lines:
-        lines.append(f"{indent}no thread wrote it on the simulator")
-    lines += [f"{indent}  {_clean(parts.read_text(read))}" for read in place.get("reads", ())]
-    return lines
+    writes, reads = parts.access_lines(place)
+    if "writes" in place and not writes:
+        writes = ["no thread wrote it on the simulator"]
+    return [f"{indent}{_clean(write)}" for write in writes] + [f"{indent}  {_clean(read)}" for read in reads]
 
 
 def _map(array: Mapping[str, Any]) -> list[str]:

@@ -11,8 +11,8 @@ from cudasim.comparing import report as reports
 from cudasim.comparing.arrays import arrays_of
 from cudasim.recording.parameters import ArrayArgument
 
-#: Writes of an element that are listed, the last ones.
-_MOST_WRITES = 8
+#: Writes of an element that are listed, and of the last one reads.
+_MOST_WRITES = _MOST_READS = 8
 
 
 def add_accesses(record: Any, launch: dict[str, Any]) -> bool:
@@ -21,16 +21,23 @@ def add_accesses(record: Any, launch: dict[str, Any]) -> bool:
     if not places or record.runs_in_front_end:
         return True
     try:
-        elements, _ = _native.trace_elements(record, sorted(places.items()), writes=_MOST_WRITES)
+        elements, _ = _native.trace_elements(
+            record, sorted(places.items()), writes=_MOST_WRITES, reads=_MOST_READS + 1
+        )
     except (errors.RecordError, errors.CudaAPIError):
         return False
     names = _Names(record)
     accesses = {}
     for element in elements:
         writes = element["writes"]
-        found = {"writes": [_write(write, names) for write in writes]}
+        found: dict[str, Any] = {"writes": [_write(write, names) for write in writes]}
+        if element["total_writes"] > len(writes):
+            found["total_writes"] = element["total_writes"]
         if writes:
-            found["reads"] = [_read(read, names) for read in writes[-1]["reads"]]
+            reads = writes[-1]["reads"]
+            found["reads"] = [_read(read, names) for read in reads[:_MOST_READS]]
+            if len(reads) > _MOST_READS:
+                found["more_reads"] = True
         accesses[element["address"]] = found
     reports.add_accesses(launch, accesses)
     return True
@@ -42,13 +49,35 @@ class _Names:
     def __init__(self, record: Any) -> None:
         self._arrays = list(arrays_of(record))
 
-    def element(self, address: int) -> tuple[str, list[int], np.dtype] | None:
-        """(array, index, type) of the element at an address; None where no array has it."""
+    def element(self, address: int, size: int) -> tuple[str, list[int], np.dtype, str] | None:
+        """(array, index, type, field) of an access of `size` bytes at an address; None where no array has it. The type is that of the
+        field, which is empty for whole elements."""
         for name, array in self._arrays:
             index = index_of(array, address)
-            if index is not None:
-                return name, index, array.dtype
+            if index is None:
+                continue
+            begin = array.address + sum(i * stride for i, stride in zip(index, array.strides))
+            return name, index, *part_of(array.dtype, address - begin, size)
         return None
+
+
+def part_of(dtype: np.dtype, offset: int, size: int) -> tuple[np.dtype, str]:
+    """(type, field) of `size` bytes at an offset in an element: "x", "b[1].x" in records, "real" and "imag" in complex numbers."""
+    if dtype.itemsize <= size:
+        return dtype, ""
+    if dtype.subdtype is not None:
+        base, shape = dtype.subdtype
+        index = np.unravel_index(min(offset // base.itemsize, int(np.prod(shape)) - 1), shape)
+        part, rest = part_of(base, offset % base.itemsize, size)
+        return part, f"[{', '.join(map(str, index))}]" + (f".{rest}" if rest else "")
+    for name, (own, begin, *_) in (dtype.fields or {}).items():
+        if begin <= offset < begin + own.itemsize:
+            part, rest = part_of(own, offset - begin, size)
+            separator = "" if rest.startswith("[") else "."
+            return part, name + (separator + rest if rest else "")
+    if dtype.kind == "c" and size == dtype.itemsize // 2 and offset in (0, size):
+        return np.dtype(f"f{size}"), "imag" if offset else "real"
+    return dtype, ""
 
 
 def index_of(array: ArrayArgument, address: int) -> list[int] | None:
@@ -76,19 +105,23 @@ def _place(location: list[tuple[str, str, int, int]]) -> dict[str, Any]:
 
 
 def _write(write: dict[str, Any], names: _Names) -> dict[str, Any]:
-    known = names.element(write["address"])
-    return {
+    known = names.element(write["address"], write["bytes"])
+    result = {
         "thread": list(write["tid"]),
         "block": list(write["ctaid"]),
         **_place(write["location"]),
         "value": _value(write["value"], known[2] if known else None),
         "atomic": write["atomic"],
     }
+    if known and known[3]:
+        result["field"] = known[3]
+    return result
 
 
 def _read(read: dict[str, Any], names: _Names) -> dict[str, Any]:
     place = _place(read["location"])
-    known = names.element(read["address"]) if read["space"] not in ("shared", "local") else None
+    own = read["space"] in ("shared", "local")
+    known = None if own else names.element(read["address"], len(read["value"]))
     dtype = known[2] if known else _dtype(read["element_type"])
     result = {
         "name": known[0] if known else read["element"] or read["name"] or read["space"],
@@ -98,6 +131,8 @@ def _read(read: dict[str, Any], names: _Names) -> dict[str, Any]:
     }
     if known:
         result["index"] = known[1]
+        if known[3]:
+            result["field"] = known[3]
     return result
 
 
