@@ -32,12 +32,12 @@
 #include <vector>
 
 #include "simulator/findings/finding.h"
+#include "simulator/records/gpu_launch.h"
 
 namespace cudasim::gpu_backend {
 
-/// The variable's name, by which cuModuleGetGlobal finds it. A kernel without places at which it can fail has
-/// none.
-inline constexpr const char* fault_variable = "__cudasim_faults";
+/// The variable's name. A kernel without places at which it can fail has none.
+using records::fault_variable;
 
 /// Values of 64 bits that a fault can have.
 inline constexpr std::size_t fault_arguments = 3;

@@ -21,7 +21,7 @@ inline constexpr FileFormat launch_format{"CUDASIM RECORD\r\n", 2, 1, "file of r
 /// Files of what a GPU answered: 'R' is a GpuResult.
 inline constexpr FileFormat result_format{"CUDASIM GPU RUN\n", 1, 1, "file of a GPU's results", "R"};
 
-/// The variable of a module in which checks leave what they found (gpu_backend/fault_slot.h).
+/// The variable of a module in which checks leave what they found (gpu_backend/fault_slots.h).
 inline constexpr const char* fault_variable = "__cudasim_faults";
 
 struct GpuParameter {

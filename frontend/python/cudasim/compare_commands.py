@@ -122,12 +122,12 @@ def _compare(parsed: argparse.Namespace) -> int:
 
 def _diff(parsed: argparse.Namespace) -> int:
     from cudasim.comparing.arrays import tolerances_of  # other commands need no engine
-    from cudasim.comparing.files import diff_files, is_whole
+    from cudasim.comparing.files import diff_files
     from cudasim.recording.recorder import Selection
 
     try:
         selection = Selection(None, parsed.launch)
-        report = diff_files(
+        report, is_whole = diff_files(
             parsed.record,
             parsed.results,
             tolerances_of(parsed.rtol, parsed.atol, parsed.ulp, parsed.exact),
@@ -140,7 +140,7 @@ def _diff(parsed: argparse.Namespace) -> int:
     problem = _write(report, parsed, sys.stdout)
     if problem is not None:
         return fail("diff", problem)
-    if not is_whole(parsed.results):
+    if not is_whole:
         print(
             f"cudasim diff: {parsed.results} is not complete: cudasim-gpu-run was ended early, or the file was cut",
             file=sys.stderr,

@@ -47,7 +47,7 @@ def judge(folder: pathlib.Path) -> list[dict]:
         path = results.with_name(results.stem.partition("-")[0] + ".cudasim")
         of_file = by_file[path.name]
         try:
-            report = diff_files(str(path), str(results), tolerances_of(exact=True), Selection())
+            report, _ = diff_files(str(path), str(results), tolerances_of(exact=True), Selection())
         except (errors.RecordError, ValueError, OSError) as error:
             print(f"{results}: {error}", file=sys.stderr)
             continue

@@ -81,7 +81,10 @@ class Recording:
         return [reader.read(k) for k in range(len(reader))]
 
     def report(self, **tolerances):
-        return diff_files(self.file.path, self.file.result_path, tolerances_of(**tolerances), Selection())
+        report, _ = diff_files(
+            self.file.path, self.file.result_path, tolerances_of(**tolerances), Selection()
+        )
+        return report
 
     def launches(self, **tolerances):
         return self.report(**tolerances)["launches"]

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 def diff_files(
     record_path: str, result_path: str, tolerances: Mapping[str, Tolerance], selection: Selection
-) -> dict[str, Any]:
-    """The report of two files, as report_schema.json describes it.
+) -> tuple[dict[str, Any], bool]:
+    """The report of two files, as report_schema.json describes it, and whether cudasim-gpu-run came to the end of its file.
 
     :param record_path: what `cudasim record --gpu` wrote
     :param result_path: what cudasim-gpu-run wrote
@@ -47,9 +47,5 @@ def diff_files(
         launches.append(not_compared(record, reason))
     if not launches:
         raise errors.RecordError(f"{record_path} has no launches with these numbers")
-    return reports.report_of(sorted(launches, key=lambda launch: launch["number"]))
-
-
-def is_whole(result_path: str) -> bool:
-    """Whether cudasim-gpu-run came to the end of this file. :raises errors.RecordError: where it is none"""
-    return _native.GpuResultFile(result_path).finished
+    launches.sort(key=lambda launch: launch["number"])
+    return reports.report_of(launches), results.finished
