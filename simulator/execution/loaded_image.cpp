@@ -138,11 +138,29 @@ void LoadedImage::place_globals(const jit::GlobalsLayout& layout) {
 }
 
 AddressRange LoadedImage::global_range(std::string_view name) {
-    if (!layout_ && !image_.kernels().empty()) (void)prepare(image_.kernels().front().name, {});
-    if (layout_)
-        for (const auto& variable : layout_->variables)
-            if (variable.name == name) return {globals_base_ + variable.offset, variable.bytes};
-    throw CudaError(CudaResult::not_found, "no global variable '" + std::string(name) + "' in the image");
+    {
+        const std::lock_guard lock(mutex_);
+        if (!layout_) {
+            auto layout = jit::globals_layout_of(image_);
+            place_globals(*layout);
+            layout_ = std::move(layout);
+        }
+    }
+    const jit::GlobalVariable* found = nullptr;
+    std::string same_name;
+    for (const auto& variable : layout_->variables) {
+        const AddressRange range{globals_base_ + variable.offset, variable.bytes};
+        if (variable.symbol == name) return range;
+        if (variable.name != name) continue;
+        found = &variable;
+        same_name += (same_name.empty() ? "" : ", ") + variable.symbol;
+    }
+    if (found == nullptr)
+        throw CudaError(CudaResult::not_found, "no global variable '" + std::string(name) + "' in the image");
+    if (found->symbol != same_name)
+        throw CudaError(CudaResult::not_found, "several global variables of the image are called '" +
+                                                   std::string(name) + "': ask for one of " + same_name);
+    return {globals_base_ + found->offset, found->bytes};
 }
 
 }  // namespace cudasim::execution

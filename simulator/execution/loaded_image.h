@@ -80,6 +80,7 @@ class LoadedImage {
                                                 const image::HostPoll& poll = {});
     /// First byte of the globals segment; 0 when the image has none or nothing has been compiled yet.
     [[nodiscard]] DevicePointer globals_base() const { return globals_base_; }
+    /// @param name the variable's symbol, or its name in the source where no other variable has it
     /// @throws CudaError 500 (not found) when the image has no such variable
     [[nodiscard]] AddressRange global_range(std::string_view name);
 

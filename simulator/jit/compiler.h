@@ -45,7 +45,8 @@ struct ResourceError : CompileError {
 
 /// A variable of the image in global or constant memory, at base + offset in its globals segment.
 struct GlobalVariable {
-    std::string name;  ///< source name where debug info has one
+    std::string name;    ///< source name where debug info has one
+    std::string symbol;  ///< unique in the image: for C++ its mangled name
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;
     bool constant = false;     ///< kernels may not write it
@@ -217,6 +218,10 @@ class CompiledKernel : public KernelFacts {
     /// Code bytes as [first, last) ranges.
     std::vector<std::pair<std::uintptr_t, std::uintptr_t>> code;
 };
+
+/// The layout that every compiled kernel of the image has, without compiling one.
+/// @throws CompileError for an initialiser that has no value before a kernel runs
+[[nodiscard]] std::shared_ptr<const GlobalsLayout> globals_layout_of(const image::KernelImage& image);
 
 /// Takes it from the object cache where that is on and has it (object_cache.h).
 /// @param hooks of the engine (hooks.def), all of them; those of the instrumentations are added

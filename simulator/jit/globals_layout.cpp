@@ -15,7 +15,7 @@ using namespace llvm;
 
 jit::GlobalVariable describe(const llvm::GlobalVariable& variable, std::uint64_t offset) {
     jit::GlobalVariable result;
-    result.name = variable.getName().str();
+    result.name = result.symbol = variable.getName().str();
     SmallVector<DIGlobalVariableExpression*, 1> debug_info;
     variable.getDebugInfo(debug_info);
     if (!debug_info.empty() && !debug_info.front()->getVariable()->getName().empty()) {

@@ -99,24 +99,39 @@ void drop_unreachable(Compilation& compilation) {
 
 }  // namespace
 
-void load_kernel(Compilation& compilation, const image::KernelImage& image, std::string_view kernel) {
-    compilation.description = image.find(kernel);
-    if (!compilation.description) {
-        throw CompileError("the image has no kernel named '" + std::string(kernel) + "'", {});
-    }
+namespace {
+
+/// The whole image, with its globals laid out.
+void load_image(Compilation& compilation, const image::KernelImage& image) {
     compilation.context = std::make_unique<LLVMContext>();
     compilation.context->setDiagnosticHandler(std::make_unique<RecordingHandler>(compilation.diagnostics));
     compilation.context->setDiscardValueNames(false);
     auto parsed = parseBitcodeFile(MemoryBufferRef(image.bitcode(), "kernel image"), *compilation.context);
     if (!parsed) throw CompileError("kernel image: " + toString(parsed.takeError()), {});
     compilation.module = std::move(*parsed);
-    compilation.kernel = compilation.module->getFunction(StringRef(kernel.data(), kernel.size()));
     compilation.exceptions = read_exceptions(*compilation.module);
     for (const char* list : {"llvm.used", "llvm.compiler.used"}) {
         if (auto* used = compilation.module->getNamedGlobal(list)) used->eraseFromParent();
     }
     lay_out_globals(*compilation.module, compilation.layout);
+}
+
+}  // namespace
+
+void load_kernel(Compilation& compilation, const image::KernelImage& image, std::string_view kernel) {
+    compilation.description = image.find(kernel);
+    if (!compilation.description) {
+        throw CompileError("the image has no kernel named '" + std::string(kernel) + "'", {});
+    }
+    load_image(compilation, image);
+    compilation.kernel = compilation.module->getFunction(StringRef(kernel.data(), kernel.size()));
     drop_unreachable(compilation);
+}
+
+std::shared_ptr<const GlobalsLayout> globals_layout_of(const image::KernelImage& image) {
+    Compilation compilation;
+    load_image(compilation, image);
+    return compilation.layout.globals;
 }
 
 }  // namespace cudasim::jit

@@ -13,7 +13,7 @@ namespace cudasim::jit {
 namespace {
 
 constexpr std::string_view magic = "CUDASIMK";
-constexpr std::uint32_t version = 3;
+constexpr std::uint32_t version = 4;
 constexpr std::size_t checksum_bytes = 32;
 
 /// Stream::operator() with each member of a struct in turn.
@@ -25,8 +25,8 @@ void members(Stream& stream, findings::SourceLocation& location) {
 
 template <class Stream>
 void members(Stream& stream, GlobalVariable& variable) {
-    auto& [name, offset, bytes, constant, initialised, location] = variable;
-    stream(name, offset, bytes, constant, initialised, location);
+    auto& [name, symbol, offset, bytes, constant, initialised, location] = variable;
+    stream(name, symbol, offset, bytes, constant, initialised, location);
 }
 
 template <class Stream>

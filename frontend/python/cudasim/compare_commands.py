@@ -125,6 +125,8 @@ def _diff(parsed: argparse.Namespace) -> int:
     from cudasim.comparing.files import diff_files
     from cudasim.recording.recorder import Selection
 
+    if (problem := _not_writable(parsed)) is not None:
+        return fail("diff", problem)
     try:
         selection = Selection(None, parsed.launch)
         report, is_whole = diff_files(
@@ -135,8 +137,6 @@ def _diff(parsed: argparse.Namespace) -> int:
         )
     except ValueError as error:  # RecordError, too
         return fail("diff", error)
-    if (problem := _not_writable(parsed)) is not None:
-        return fail("diff", problem)
     problem = _write(report, parsed, sys.stdout)
     if problem is not None:
         return fail("diff", problem)
@@ -151,9 +151,13 @@ def _diff(parsed: argparse.Namespace) -> int:
 
 def _not_writable(parsed: argparse.Namespace) -> str | None:
     """Why a file that is asked for cannot be written, before the program runs; None: both can. What they hold stays."""
-    for path in (parsed.json, parsed.html):
+    if parsed.json is not None and parsed.json == parsed.html:
+        return f"--json and --html name the same file, {parsed.json}"
+    for name in ("json", "html"):
+        path = getattr(parsed, name)
         if path is None:
             continue
+        setattr(parsed, name, os.path.abspath(path))  # the script may go to another folder
         is_new = not os.path.lexists(path)
         try:
             with open(path, "a", encoding="utf-8"):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import hashlib
 import os
 import re
 import shlex
@@ -228,8 +229,12 @@ class _Launches:
 
 
 def _file_of(nodeid, folder):
-    """The file of records of a test."""
-    return os.path.join(folder, re.sub(r"[^A-Za-z0-9_.-]+", "-", nodeid).strip("-")[-180:] + ".cudasim")
+    """The file of records of a test: its name, with a hash where others may have the same characters in names of files."""
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "-", nodeid).strip("-")
+    _, _, parameters = nodeid.partition("[")
+    if len(name) > 180 or re.search(r"[^A-Za-z0-9_.-]|-", parameters.rstrip("]")):
+        name = f"{name[-170:]}-{hashlib.sha256(nodeid.encode()).hexdigest()[:8]}"
+    return os.path.join(folder, name + ".cudasim")
 
 
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)

@@ -342,6 +342,42 @@ print(json.dumps(cudasim.compare(move[1, 8], points, from_, raises=False).report
     )
     parts = {write["field"]: float(write["value"]) for write in fields["z"]["writes"]}
     assert parts == {"z.real": 1.5, "z.imag": 2.5}, fields["z"]["writes"]
+    assert "at[0].x" in {read.get("field") for read in fields["z"]["reads"]}  # of the real part
+
+
+def test_whole_records_are_read(run, gpu):
+    program = (
+        SAXPY
+        + """
+TRIPLE = np.dtype([("a", "f8"), ("b", "f8"), ("c", "f8")])
+PAIR = np.dtype([("a", "f4"), ("b", "i4")])
+
+@cuda.jit
+def copy(to, source):
+    to[cuda.threadIdx.x] = source[cuda.threadIdx.x]
+
+for dtype in (TRIPLE, PAIR):
+    to, source = np.zeros(4, dtype), np.ones(4, dtype)
+    print(json.dumps(cudasim.compare(copy[1, 4], to, source, raises=False).report))
+"""
+    )
+    done = run.script(program, **gpu("flip=p0+3.6"))
+    assert done.returncode == 0, done.stderr
+    values = []
+    for line in done.stdout.splitlines():
+        (array,) = [
+            each for each in json.loads(line)["launches"][0]["arrays"] if each["verdict"] == "different"
+        ]
+        read = array["elements"][0]["reads"][0]
+        assert (read["name"], read["index"], read.get("field")) == ("source", [0], None), read
+        values.append(read["value"])
+    assert values[0].endswith("(the first 16 of 24 bytes)") and values[1] in ("(1., 1)", "(1.0, 1)"), values
+
+
+def test_zeros_of_the_other_sign_are_told(run, gpu):
+    program = SAXPY + "print(cudasim.compare(saxpy[4, 256], 0, x, np.zeros(1000, np.float32)))"
+    done = run.script(program, **gpu("flip=p4+3.7"))
+    assert "1 zeros have the other sign" in done.stdout, done.stdout + done.stderr
 
 
 def test_host_threads_have_comparisons_of_their_own(run, gpu):

@@ -163,7 +163,7 @@ with cudasim.compare_with_gpu() as outer:
     found = cudasim.compare(square[4, 256], y)
     assert len(found.verdicts) == 1
     square[4, 256](y)
-assert len(outer.verdicts) == 2
+assert len(outer.verdicts) == 3
 """
     )
     done = run.script(program, **gpu(CUDASIM_GPU="compare"))
@@ -319,7 +319,7 @@ def test_a_kernel_that_is_not_launched_is_told_with_those_that_are(run, gpu, com
     script = run.write(SCRIPT)
     output = ("-o", "run.cudasim") if command == "record" else ()
     done = run("-m", "cudasim.command_line", command, *output, "--kernel", "saxby", script, **gpu())
-    assert "no kernel saxby was launched; the script launched saxpy, square" in done.stderr, done.stderr
+    assert "the script's own process launched no kernel saxby, but saxpy, square" in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("option", ["--json", "--html"])
@@ -328,3 +328,112 @@ def test_reports_that_cannot_be_written_are_refused_before_the_script_runs(run, 
     done = run("-m", "cudasim.command_line", "compare", option, "/nowhere/report", script, **gpu())
     assert done.returncode == 2 and not done.stdout, done.stdout
     assert "cudasim compare: cannot write /nowhere/report: No such file or directory" in done.stderr
+
+
+NESTED = """
+import json, os, sys, threading
+import numpy as np
+import cudasim
+from numba import cuda
+
+@cuda.jit
+def saxpy(a, x, y):
+    i = cuda.grid(1)
+    if i < x.size:
+        y[i] = a * x[i] + y[i]
+
+x, y = np.arange(1000, dtype=np.float32), np.ones(1000, dtype=np.float32)
+os.chdir("/")
+one = cudasim.compare(saxpy[4, 256], 2, x, y, raises=False)
+with cudasim.compare_with_gpu(raises=False) as two:
+    saxpy[4, 256](2, x, y)
+saxpy[4, 256](2, x, y)
+print(one.verdicts, two.verdicts)
+"""
+
+
+@pytest.mark.parametrize("how", ["command", "option"])
+def test_comparisons_of_a_script_are_inside_of_that_of_the_program(run, gpu, how):
+    script = run.write(NESTED)
+    if how == "command":
+        done = run("-m", "cudasim.command_line", "compare", "--json", "report.json", script, **gpu())
+        launches = json.loads((run.folder / "report.json").read_text())["launches"]
+        assert [(launch["number"], launch["verdict"]) for launch in launches] == [
+            (n, "same") for n in (1, 2, 3)
+        ]
+    else:
+        done = run(script, **gpu(CUDASIM_GPU="compare"))
+        assert "launches compared with Stand-in GPU A: 3 same" in done.stderr
+    assert done.returncode == 0 and done.stdout == "['same'] ['same']\n", done.stderr
+
+
+def test_differences_that_the_script_takes_itself_are_in_the_report_of_the_command(run, gpu):
+    done = run("-m", "cudasim.command_line", "compare", run.write(NESTED), **gpu("flip@1=p4+1031.6"))
+    assert done.returncode == 1 and "3 launches: 1 different, 2 same" in done.stderr, done.stderr
+
+
+def test_a_launch_belongs_to_the_comparison_in_which_it_began(run, gpu):
+    program = """
+import threading, time
+import numpy as np
+import cudasim
+from numba import cuda
+
+@cuda.jit
+def long(x, n):
+    value = x[0]
+    for _ in range(n):
+        value = value * 3 + 1
+    x[0] = value
+
+begun = threading.Event()
+
+def work():
+    begun.set()
+    long[1, 1](np.ones(1, np.uint64), 300_000_000)
+
+thread = threading.Thread(target=work)
+with cudasim.compare_with_gpu() as found:
+    thread.start()
+    begun.wait()
+    time.sleep(0.1)
+with cudasim.compare_with_gpu() as other:
+    thread.join()
+print(found.verdicts, other.verdicts)
+"""
+    done = run.script(program, **gpu())
+    assert done.stdout == "['same'] []\n", done.stdout + done.stderr
+
+
+def test_files_of_tests_with_like_names_are_kept_apart(run, gpu):
+    pathlib.Path(run.folder / "test_it.py").write_text("""
+import numpy as np
+import pytest
+from numba import cuda
+
+@cuda.jit
+def inc(x):
+    x[0] += 1
+
+@pytest.mark.parametrize("name", ["a/b", "a-b", "a b", "a:b", "plain"])
+def test_inc(name):
+    inc[1, 1](np.zeros(1))
+""")
+    done = run("-m", "pytest", "-q", "--cudasim", "--cudasim-record-gpu", "runs", "test_it.py", **gpu())
+    assert done.returncode == 0, done.stdout
+    names = sorted(path.name for path in (run.folder / "runs").iterdir())
+    assert len(names) == 5 and "test_it.py-test_inc-plain.cudasim" in names, names
+
+
+def test_recorded_processes_end_quietly(run, gpu):
+    script = run.write(PROCESSES)
+    done = run("-m", "cudasim.command_line", "record", "-o", "run.cudasim", script, "spawn", **gpu())
+    assert done.returncode == 0 and "Exception" not in done.stderr and "Traceback" not in done.stderr, (
+        done.stderr
+    )
+
+
+def test_json_and_html_are_two_files(run, gpu):
+    script = run.write(SCRIPT)
+    done = run("-m", "cudasim.command_line", "compare", "--json", "x", "--html", "x", script, **gpu())
+    assert done.returncode == 2 and "name the same file, x" in done.stderr

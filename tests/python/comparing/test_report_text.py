@@ -168,7 +168,7 @@ def test_accesses_are_added_by_address():
     write = {"thread": [0, 0, 0], "block": [1, 0, 0], "value": "0", "atomic": True}
     parts.add_accesses(made, {0x2007: {"writes": [write]}, 0x1: {"writes": [write]}})
     assert made["outside"][0]["writes"] == [write]
-    assert "thread (0, 0, 0) block (1, 0, 0) added atomically 0" in text_of(made)
+    assert "thread (0, 0, 0) block (1, 0, 0) left, by an atomic operation, 0" in text_of(made)
     parts.add_accesses(made, {0x2007: {"writes": [write]}})
     assert len(made["outside"][0]["writes"]) == 2
 

@@ -281,6 +281,71 @@ define void @k() {
     EXPECT_EQ(counter, 140);
 }
 
+/// As C++ has them: variables of different functions, files and templates may have one name.
+constexpr const char* variables_of_one_name = R"(
+@_ZN1a5countE = addrspace(1) global i32 1, align 4, !dbg !0
+@_ZN1b5countE = addrspace(1) global i32 2, align 4, !dbg !5
+@other = addrspace(1) global i32 3, align 4, !dbg !8
+define void @k() {
+  store i32 7, ptr addrspace(1) @_ZN1b5countE
+  ret void
+}
+!llvm.dbg.cu = !{!2}
+!llvm.module.flags = !{!11, !12}
+!0 = !DIGlobalVariableExpression(var: !1, expr: !DIExpression())
+!1 = distinct !DIGlobalVariable(name: "count", linkageName: "_ZN1a5countE", scope: !2, file: !3, line: 1, type: !10)
+!2 = distinct !DICompileUnit(language: DW_LANG_C_plus_plus_14, file: !3, emissionKind: FullDebug, globals: !4)
+!3 = !DIFile(filename: "a.cu", directory: "/")
+!4 = !{!0, !5, !8}
+!5 = !DIGlobalVariableExpression(var: !6, expr: !DIExpression())
+!6 = distinct !DIGlobalVariable(name: "count", linkageName: "_ZN1b5countE", scope: !2, file: !3, line: 2, type: !10)
+!8 = !DIGlobalVariableExpression(var: !9, expr: !DIExpression())
+!9 = distinct !DIGlobalVariable(name: "named", linkageName: "other", scope: !2, file: !3, line: 3, type: !10)
+!10 = !DIBasicType(name: "int", size: 32, encoding: DW_ATE_signed)
+!11 = !{i32 7, !"Dwarf Version", i32 4}
+!12 = !{i32 2, !"Debug Info Version", i32 3}
+)";
+
+int value_of(const execution::LoadedImage& image, std::string_view name) {
+    int value = 0;
+    const auto range = device().global_range(image, name);
+    EXPECT_EQ(range.bytes, 4U);
+    device().copy_from_device(&value, range.base, 4);
+    return value;
+}
+
+TEST(GlobalVariables, are_found_by_their_symbols_before_a_kernel_is_compiled) {
+    const auto loaded = device().load(ir_image(variables_of_one_name));
+    EXPECT_EQ(value_of(*loaded, "_ZN1a5countE"), 1);
+    EXPECT_EQ(value_of(*loaded, "_ZN1b5countE"), 2);
+    EXPECT_EQ(value_of(*loaded, "other"), 3);
+    EXPECT_EQ(value_of(*loaded, "named"), 3);
+    EXPECT_EQ(device().globals_base(*loaded) % 256, 0U);
+}
+
+TEST_P(IrResults, kernels_use_the_variables_that_were_found_before) {
+    const auto image = ir_image(variables_of_one_name);
+    const auto loaded = device().load(image);
+    const auto place = device().global_range(*loaded, "_ZN1b5countE").base;
+    EXPECT_EQ(messages(run_ir(image, {1}, {1})), "");
+    EXPECT_EQ(device().global_range(*image_, "_ZN1b5countE").base, place);
+    EXPECT_EQ(value_of(*image_, "_ZN1b5countE"), 7);
+    EXPECT_EQ(value_of(*image_, "_ZN1a5countE"), 1);
+}
+
+TEST(GlobalVariables, of_one_name_are_told_with_their_symbols) {
+    const auto loaded = device().load(ir_image(variables_of_one_name));
+    try {
+        (void)device().global_range(*loaded, "count");
+        FAIL();
+    } catch (const execution::CudaError& error) {
+        EXPECT_EQ(error.code, execution::CudaResult::not_found);
+        EXPECT_NE(std::string(error.what()).find("_ZN1a5countE, _ZN1b5countE"), std::string::npos)
+            << error.what();
+    }
+    EXPECT_THROW((void)device().global_range(*loaded, "missing"), execution::CudaError);
+}
+
 /// A wish to stop is told once. At whatever moment of the compilation it comes, the launch does not begin.
 TEST(CompilationInLaunch, that_is_cancelled_at_any_moment_leaves_nothing_to_run) {
     bool asked = true;

@@ -25,7 +25,7 @@ def diff_files(
     :raises errors.RecordError: where one is not readable, or they do not belong together
     :raises ValueError: for tolerances of arrays that a launch does not have
     """
-    records, results = Reader(record_path), _native.GpuResultFile(result_path)
+    records, results = _opened(Reader, record_path), _opened(_native.GpuResultFile, result_path)
     by_number = {records.read(index, False).number: index for index in range(len(records))}
     launches = []
     for index in range(results.results):
@@ -49,3 +49,10 @@ def diff_files(
         raise errors.RecordError(f"{record_path} has no launches with these numbers")
     launches.sort(key=lambda launch: launch["number"])
     return reports.report_of(launches), results.finished
+
+
+def _opened(kind, path):
+    try:
+        return kind(path)
+    except errors.RecordError as error:
+        raise errors.RecordError(str(error) if path in str(error) else f"{path}: {error}") from None

@@ -31,7 +31,7 @@ def apply(value: str) -> None:
         _kept.close()
         return
     comparison = GpuComparison()
-    _kept.enter_context(comparison.in_force())
+    _kept.enter_context(comparison.in_force(of_the_program=True))
     _comparison = comparison
     atexit.register(_summary, comparison)
 

@@ -4,15 +4,18 @@ file in a folder of the command's.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import glob
 import json
 import os
 import re
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from cudasim import errors
 from cudasim.comparing.arrays import Tolerance
 from cudasim.comparing.session import GpuComparison
 from cudasim.recording.recorder import Selection
@@ -54,7 +57,7 @@ class Comparisons:
             os.environ[_VARIABLE] = json.dumps([os.getpid(), folder, *self._arguments])
             self.own.take_elsewhere = _writes_to(folder)
             try:
-                with self.own.in_force():
+                with self.own.in_force(of_the_program=True):
                     yield self
             finally:
                 os.environ.pop(_VARIABLE, None)
@@ -73,7 +76,11 @@ def continue_comparing() -> None:
     comparison = _comparison(named, *others)
     comparison.take_elsewhere = _writes_to(folder)
     comparison.owner = parent
-    _kept.enter_context(comparison.in_force())
+    atexit.register(_kept.close)
+    try:
+        _kept.enter_context(comparison.in_force(of_the_program=True))
+    except errors.NoGpuError as error:
+        print(f"cudasim compare: process {os.getpid()} is not compared: {error}", file=sys.stderr)
 
 
 _kept = contextlib.ExitStack()

@@ -126,7 +126,7 @@ def access_text(write: Mapping[str, Any]) -> str:
     """ "thread (7, 0, 0) block (0, 0, 0) saxpy.py:5 wrote 1.5" """
     where = place_text({**write, "function": None})
     words = f"thread {_coordinates(write['thread'])} block {_coordinates(write['block'])}"
-    verb = "added atomically" if write.get("atomic") else "wrote"
+    verb = "left, by an atomic operation," if write.get("atomic") else "wrote"
     field = f" to .{write['field']}" if write.get("field") else ""
     return f"{words} {where + ' ' if where else ''}{verb} {write['value']}{field}"
 

@@ -65,6 +65,8 @@ def _array_line(array: Mapping[str, Any]) -> list[str]:
             f"{array['close']} of {array['count']} elements differ within the tolerance"
             + _greatest_of_close(array)
         )
+    if array["verdict"] != "different" and array["zero_signs"]:
+        notes += ("; " if notes else "") + f"{array['zero_signs']} zeros have the other sign"
     return [_clean(array["name"]), _type_text(array), array["verdict"], notes]
 
 

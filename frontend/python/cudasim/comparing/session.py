@@ -7,11 +7,12 @@ raises at the launch, when the simulator's results are in place.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cudasim import _native, errors, options
@@ -183,27 +184,42 @@ def _stray(record: Any, address: int, count: int) -> dict[str, Any]:
 
 _lock = threading.RLock()
 _in_force: list[tuple[int, GpuComparison]] = []  #: with the host threads that began them, innermost last
+_WHOLE_PROGRAM = -1  #: in the place of a thread
 _recording = contextlib.ExitStack()  #: what is in force while there is a comparison
 
 
-def _current() -> GpuComparison:
-    """The comparison that a launch of this host thread belongs to: the thread's innermost one, else the outermost of all."""
+def _concerned() -> list[GpuComparison]:
+    """The comparisons that a launch of this host thread belongs to, the innermost first: the thread's own and those of the whole program,
+    or, where there are none of these, that of the thread that began first."""
     with _lock:
-        own = [comparison for thread, comparison in _in_force if thread == threading.get_ident()]
-        return own[-1] if own else _in_force[0][1]
+        thread = threading.get_ident()
+        own = [comparison for of, comparison in _in_force if of in (thread, _WHOLE_PROGRAM)]
+        return own[::-1] or [_in_force[0][1]]
 
 
 class _RecorderOfComparisons(Recorder):
-    """Hands each launch to the recorder of the comparison that it belongs to."""
+    """Hands each launch to the comparisons that it belonged to when it began."""
 
     def __init__(self) -> None:
         super().__init__(lambda record: None, keep_after=True)
+        self._tickets = itertools.count(1)
+        self._wanting: dict[int, list[tuple[GpuComparison, int]]] = {}
 
     def _wants(self, name: str) -> int:
-        return _current().recorder._wants(name)
+        wanting = [(each, number) for each in _concerned() if (number := each.recorder._wants(name))]
+        if not wanting:
+            return 0
+        ticket = next(self._tickets)
+        self._wanting[ticket] = wanting
+        return ticket
 
-    def _taken(self, record: Any, number: int, why_not: str) -> None:
-        _current().recorder._taken(record, number, why_not)
+    def _taken(self, record: Any, ticket: int, why_not: str) -> None:
+        wanting = self._wanting.pop(ticket, [])
+        for comparison, number in wanting if record is None else ():
+            comparison.recorder._taken(None, number, why_not)
+        if record is not None and wanting:
+            (innermost, number), *others = wanting
+            innermost.take(record.numbered(number), others)
 
 
 def _launching_frames() -> list[tuple[str, str, int]]:
@@ -243,18 +259,20 @@ class GpuComparison:
         self.launches: list[dict[str, Any]] = []  #: in their order, as report_schema.json describes them
 
     @contextlib.contextmanager
-    def in_force(self) -> Iterator[GpuComparison]:
-        """Launches of this host thread are this comparison's inside, and those of threads that have none of their own.
+    def in_force(self, of_the_program: bool = False) -> Iterator[GpuComparison]:
+        """Launches of this host thread are this comparison's inside, and those of threads that have none of their own. A launch belongs to
+        all comparisons that are around it, and the innermost one has the tolerances.
 
+        :param of_the_program: whether all launches of the program are its own; those that are in force are inside of it
         :raises errors.NoGpuError: where there is no GPU to be had
         """
         runner().start()
-        entry = (threading.get_ident(), self)
+        entry = (_WHOLE_PROGRAM if of_the_program else threading.get_ident(), self)
         with _lock:
             if not _in_force:
                 _recording.enter_context(for_gpu(True))
                 _recording.enter_context(_RecorderOfComparisons().in_force())
-            _in_force.append(entry)
+            _in_force.insert(0 if of_the_program else len(_in_force), entry)
         try:
             yield self
         finally:
@@ -270,22 +288,33 @@ class GpuComparison:
     def _not_recorded(self, sentence: str) -> None:
         self._warn("", sentence)
 
-    def take(self, record: Any) -> None:
-        """Compares a launch. :raises errors.GpuDifference: where it is different"""
+    def take(self, record: Any, others: Sequence[tuple[GpuComparison, int]] = ()) -> None:
+        """Compares a launch.
+
+        :param others: further comparisons that the launch belongs to, with its numbers there
+        :raises errors.GpuDifference: where it is different
+        """
         launch = compare_record(record, self._tolerances, self._also_faulting)
         if "where" not in launch and (frames := _launching_frames()):  # kernels of Python mode
             launch["where"] = _place_of(frames)
-        if self.take_elsewhere is not None and os.getpid() != self.owner:
-            self.take_elsewhere(launch)
-            return
-        with self._lock:
-            self.launches.append(launch)
+        for comparison, number in ((self, record.number), *others):
+            comparison._keep({**launch, "number": number})
         if launch.get("verdict") == "different":
-            if self._raises:
+            if self._raises and self._is_of_this_process():
                 report = reports.report_of([launch])
                 raise errors.GpuDifference(render(report), report)
         elif launch["status"] != "ran":
             self._warn(launch["kernel"], launch["message"])
+
+    def _is_of_this_process(self) -> bool:
+        return self.take_elsewhere is None or os.getpid() == self.owner
+
+    def _keep(self, launch: dict[str, Any]) -> None:
+        if self.take_elsewhere is not None and not self._is_of_this_process():
+            self.take_elsewhere(launch)
+            return
+        with self._lock:
+            self.launches.append(launch)
 
     def _warn(self, kernel: str, message: str) -> None:
         """Once for each kernel and reason."""

@@ -34,13 +34,29 @@ def add_accesses(record: Any, launch: dict[str, Any]) -> bool:
         if element["total_writes"] > len(writes):
             found["total_writes"] = element["total_writes"]
         if writes:
-            reads = writes[-1]["reads"]
+            reads = _reads_of_last(writes)
             found["reads"] = [_read(read, names) for read in reads[:_MOST_READS]]
             if len(reads) > _MOST_READS:
                 found["more_reads"] = True
         accesses[element["address"]] = found
     reports.add_accesses(launch, accesses)
     return True
+
+
+def _reads_of_last(writes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What was read before the last write, the latest first. The parts of a complex number, or of a record, are written one by one."""
+    last = writes[-1]
+    reads: dict[tuple[int, int], dict[str, Any]] = {}
+    for write in reversed(writes):
+        if any(write[key] != last[key] for key in ("tid", "ctaid")) or _place(write["location"]) != _place(
+            last["location"]
+        ):
+            break
+        if write is not last and write["address"] == last["address"]:
+            break  # the same part, earlier
+        for read in write["reads"]:
+            reads.setdefault((read["address"], read["bytes"]), read)
+    return list(reads.values())
 
 
 class _Names:
@@ -121,11 +137,11 @@ def _write(write: dict[str, Any], names: _Names) -> dict[str, Any]:
 def _read(read: dict[str, Any], names: _Names) -> dict[str, Any]:
     place = _place(read["location"])
     own = read["space"] in ("shared", "local")
-    known = None if own else names.element(read["address"], len(read["value"]))
+    known = None if own else names.element(read["address"], read["bytes"])
     dtype = known[2] if known else _dtype(read["element_type"])
     result = {
         "name": known[0] if known else read["element"] or read["name"] or read["space"],
-        "value": _value(read["value"], dtype),
+        "value": _read_value(read, dtype),
         "file": place["file"],
         "line": place["line"],
     }
@@ -147,9 +163,15 @@ def _value(content: bytes, dtype: np.dtype | None) -> str:
     """Bytes as a value of the element's type; hexadecimal where they are not one."""
     if (
         dtype is not None
-        and dtype.names is None
         and dtype.itemsize == len(content)
-        and dtype.kind in "biufcmM"
+        and (dtype.names is not None or dtype.kind in "biufcmM")
     ):
         return str(np.frombuffer(content, dtype)[0])
     return "0x" + content[::-1].hex()
+
+
+def _read_value(read: dict[str, Any], dtype: np.dtype | None) -> str:
+    """Of a long read only the first bytes are known."""
+    if len(read["value"]) < read["bytes"]:
+        return f"0x…{read['value'][::-1].hex()} (the first {len(read['value'])} of {read['bytes']} bytes)"
+    return _value(read["value"], dtype)

@@ -75,6 +75,7 @@ class Recorder:
         self._take, self._selection = take, selection or Selection()
         self._refused = refused or (lambda sentence: None)
         self._keep_after = keep_after
+        self._pid = os.getpid()
         self.seen = 0  #: launches of the kernels that are asked for
         self.recorded = 0
         self.others: dict[
@@ -97,6 +98,8 @@ class Recorder:
         if self._selection.kernel not in (None, name):
             self.others[name] = None
             return 0
+        if self._pid != os.getpid():  # a fork, which counts its own launches
+            self._pid, self.seen = os.getpid(), 0
         self.seen += 1
         return self.seen if self._selection.first <= self.seen <= self._selection.last else 0
 
@@ -110,14 +113,14 @@ class Recorder:
 
 
 def why_nothing(kernel: str | None, recorder: Recorder) -> str | None:
-    """What a program launched instead of the kernel that was asked for, in a sentence; None where it launched that."""
+    """What a script's own process launched instead of the kernel that was asked for, in a sentence; None where it launched that."""
     if kernel is None or recorder.seen:
         return None
     others = list(recorder.others)
     if not others:
-        return f"the script launched no kernel, nor {kernel}"
+        return f"the script's own process launched no kernel {kernel}, and no other"
     named = ", ".join(others[:10]) + (f" and {len(others) - 10} more" if len(others) > 10 else "")
-    return f"no kernel {kernel} was launched; the script launched {named}"
+    return f"the script's own process launched no kernel {kernel}, but {named}"
 
 
 class _Recorders:
@@ -350,6 +353,7 @@ def continue_recording() -> None:
         return
     file = RecordFile(path, kernel, launches, keep_after, gpu)
     file.path = file.of_process(os.getpid())
+    atexit.register(_kept.close)
     _kept.enter_context(for_gpu(gpu is not None))
     _kept.enter_context(file.recorder.in_force())
 
