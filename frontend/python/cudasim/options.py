@@ -104,6 +104,7 @@ BY_NAME = {option.name: option for option in TABLE}
 _lock = threading.RLock()
 #: What was set here, strongest first; each is name → (value, where it comes from).
 _layers: dict[str, dict[str, Any]] = {"set": {}, "marker": {}, "command line": {}}
+_layers_of_defaults: list[dict[str, tuple[Any, str]]] = []  #: of the blocks of defaults(), the latest last
 _other_defaults: dict[str, Any] = {}  #: defaults() in force: name → (value, where it comes from)
 _values: dict[Any, Any] = {}  # name → value, worked out
 _names_are_checked = False
@@ -290,22 +291,26 @@ def defaults(where: str, **values: Any) -> Iterator[None]:
 
     :param where: what `cudasim info` names as the values' source
     """
-    before = dict(_other_defaults)
+    layer = {
+        name: (_parsed(_option(name), value, where), f"default of {where}") for name, value in values.items()
+    }
+
     with _lock:
-        _other_defaults.update(
-            {
-                name: (_parsed(_option(name), value, where), f"default of {where}")
-                for name, value in values.items()
-            }
-        )
-        _changed()
+        _layers_of_defaults.append(layer)
+        _merge_defaults()
     try:
         yield
-    finally:
+    finally:  # blocks of other threads, and of tests, may have begun in between
         with _lock:
-            _other_defaults.clear()
-            _other_defaults.update(before)
-            _changed()
+            _layers_of_defaults[:] = [each for each in _layers_of_defaults if each is not layer]
+            _merge_defaults()
+
+
+def _merge_defaults():
+    _other_defaults.clear()
+    for layer in _layers_of_defaults:
+        _other_defaults.update(layer)
+    _changed()
 
 
 def marked(where: Any, **values: Any) -> Any:

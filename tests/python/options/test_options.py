@@ -234,3 +234,15 @@ def test_programs_without_python_read_texts_as_python_does(text):
         if option.from_folder is None:
             in_engine = taken(_native.parse_option, option.name, text, "here")
             assert in_engine == taken(option.parse, text), (option.name, text)
+
+
+def test_blocks_of_defaults_may_end_in_any_order():
+    first, second = options.defaults("the first", fma=True, seed=3), options.defaults("the second", fma=False)
+    before = options.get("fma"), options.get("seed")
+    first.__enter__()
+    second.__enter__()
+    assert (options.get("fma"), options.get("seed")) == (False, 3)
+    first.__exit__(None, None, None)
+    assert (options.get("fma"), options.get("seed")) == (False, before[1])
+    second.__exit__(None, None, None)
+    assert (options.get("fma"), options.get("seed")) == before
