@@ -380,6 +380,27 @@ def test_zeros_of_the_other_sign_are_told(run, gpu):
     assert "1 zeros have the other sign" in done.stdout, done.stdout + done.stderr
 
 
+def test_launches_that_are_deferred_raise_at_the_end(run, gpu):
+    program = (
+        SAXPY
+        + """
+stream = cuda.stream()
+x, y = cuda.to_device(x), cuda.to_device(y)
+for way in (1, 2):
+    try:
+        if way == 1:
+            cudasim.compare(saxpy[4, 256, stream], 2, x, y)
+        else:
+            with cudasim.compare_with_gpu():
+                saxpy[4, 256, stream](2, x, y)
+    except cudasim.GpuDifference as difference:
+        print(len(difference.report["launches"]))
+"""
+    )
+    done = run.script(program, **gpu("flip=p4+1031.6", CUDASIM_DEFERRED="1"))
+    assert done.stdout == "1\n1\n", done.stdout + done.stderr
+
+
 def test_host_threads_have_comparisons_of_their_own(run, gpu):
     program = (
         SAXPY

@@ -39,6 +39,13 @@ def saxpy(a, x, y):
     if i < x.size:
         y[i] = a * x[i] + y[i]
 
+@cuda.jit
+def long(x, n):
+    state = x[0]
+    for _ in range(n):
+        state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+    x[0] = state
+
 x = np.arange(1000, dtype=np.float32)
 y = np.ones(1000, dtype=np.float32)
 """
@@ -165,13 +172,6 @@ for _ in range(2):
 
 def test_a_kernel_that_takes_too_long_is_ended(results):
     program = """
-@cuda.jit
-def long(x, n):
-    state = x[0]
-    for _ in range(n):
-        state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
-    x[0] = state
-
 print(json.dumps(launched(long[1, 1], np.ones(1, np.uint64), 400_000_000)))
 print(json.dumps(launched(saxpy[4, 256], 2, x, y)))
 """
@@ -245,13 +245,6 @@ print(json.dumps(launched(k[1, 64], addresses, y)))
 def test_a_runner_that_is_killed_is_told(results):
     program = """
 import subprocess, threading, time, signal
-
-@cuda.jit
-def long(x, n):
-    state = x[0]
-    for _ in range(n):
-        state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
-    x[0] = state
 
 def kill():
     for pid in filter(str.isdigit, os.listdir("/proc")):
