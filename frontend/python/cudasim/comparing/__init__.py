@@ -6,7 +6,7 @@ processes.py          launches of the processes that a script starts
 runner.py             the GPU's process
 arrays.py             the arrays of a launch, and their tolerances
 tracing.py            who wrote the elements that differ
-elsewhere.py          a difference that can only be explained in a new process
+elsewhere.py          a difference that can only be explained in a new process (elsewhere_process.py)
 files.py              records beside results from another machine
 report.py             the report of compared launches, as data: its parts are put together here
 report_schema.json    its published form (JSON Schema 2020-12)

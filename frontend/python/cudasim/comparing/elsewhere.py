@@ -1,4 +1,4 @@
-"""Explains a difference in a process of its own: `python -m cudasim.comparing.elsewhere FOLDER`.
+"""Explains a difference in a process of its own (elsewhere_process.py).
 
 A launch whose memory holds addresses can only be repeated where they are free, and in the process that launched it they are not.
 """
@@ -13,16 +13,16 @@ import tempfile
 from collections.abc import Mapping
 from typing import Any
 
-from cudasim import _native, errors, options
+from cudasim import _native, options
 from cudasim.comparing.arrays import Tolerance
 from cudasim.recording.recorder import file_of
-from cudasim.recording.replay import Reader
 from cudasim.recording.shares import environment
 
 #: Seconds. Experiments end after 30 (gpu_backend/launches/explanation.h); there is more to do.
 _TIME_LIMIT = 120.0
 
-_RECORD, _RESULT, _QUESTION, _ANSWER = "launch.cudasim", "gpu.cudasim", "question.json", "answer.json"
+#: Names of files in the folder that both processes know.
+RECORD, RESULT, QUESTION, ANSWER = "launch.cudasim", "gpu.cudasim", "question.json", "answer.json"
 
 
 def compared_elsewhere(
@@ -34,45 +34,19 @@ def compared_elsewhere(
     """
     with tempfile.TemporaryDirectory(prefix="cudasim-compare-") as folder:
         try:
-            with open(os.path.join(folder, _RECORD), "wb") as file:
+            with open(os.path.join(folder, RECORD), "wb") as file:
                 file.write(file_of(record))
-            writer = _native.GpuResultWriter(os.path.join(folder, _RESULT))
+            writer = _native.GpuResultWriter(os.path.join(folder, RESULT))
             writer.add_outcome(record, outcome)
             writer.close()
-            with open(os.path.join(folder, _QUESTION), "w") as question:
+            with open(os.path.join(folder, QUESTION), "w") as question:
                 json.dump({"tolerances": tolerances, "has_gpu": has_gpu}, question)
             subprocess.run(
-                [sys.executable, "-m", "cudasim.comparing.elsewhere", folder],
+                [sys.executable, "-m", "cudasim.comparing.elsewhere_process", folder],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=_TIME_LIMIT, check=True,
                 env={**environment(), "CUDASIM_GPU": "off", "CUDASIM_LIBCUDA": options.get("libcuda"), "CUDASIM_CORE": ""},
             )  # fmt: skip
-            with open(os.path.join(folder, _ANSWER)) as answer:
+            with open(os.path.join(folder, ANSWER)) as answer:
                 return json.load(answer)
         except (OSError, ValueError, subprocess.SubprocessError):  # RecordError is a ValueError
             return None
-
-
-def _main() -> None:
-    from cudasim.comparing.runner import runner  # session.py imports this module
-    from cudasim.comparing.session import compare_outcome
-
-    folder = sys.argv[1]
-    with open(os.path.join(folder, _QUESTION)) as file:
-        question = json.load(file)
-    tolerances = {name: Tolerance(*values) for name, values in question["tolerances"].items()}
-    record = Reader(os.path.join(folder, _RECORD)).read(0)
-    outcome = _native.GpuResultFile(os.path.join(folder, _RESULT)).outcome(0, record)
-    gpu = None
-    if question["has_gpu"]:
-        gpu = runner()
-        try:
-            gpu.start()
-        except errors.NoGpuError:
-            gpu = None
-    launch = compare_outcome(record, outcome, tolerances, gpu, elsewhere=True)
-    with open(os.path.join(folder, _ANSWER), "w") as file:
-        json.dump(launch, file)
-
-
-if __name__ == "__main__":
-    _main()
