@@ -483,7 +483,7 @@ def test_what_is_enqueued_when_the_script_ends_is_recorded(run):
     assert program(run, "replay", "run.cudasim").returncode == 0
 
 
-@pytest.mark.parametrize("mode", ["native", "python"])
+@pytest.mark.parametrize("mode", ["native", pytest.param("python", marks=needs_python_mode)])
 def test_recorders_inside_of_each_other_have_their_own_numbers(mode):
     import numpy as np
     from cudasim import _native, cuda, options
