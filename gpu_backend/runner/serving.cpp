@@ -54,9 +54,9 @@ class Watch {
             if (over_) return;
         nobody_waits_ = true;
         // The main thread ends by itself unless it is in a call of the driver.
-        for (int i = 0; i < 20; ++i) {
+        for (int i = 0; i < 500; ++i) {
             if (over_) return;
-            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
         }
         _exit(0);
     }
