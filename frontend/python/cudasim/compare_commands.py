@@ -9,7 +9,6 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from cudasim import errors, options, script_runner
-from cudasim.comparing.report import report_of
 from cudasim.recording_commands import LAUNCHES, fail
 
 if TYPE_CHECKING:
@@ -84,6 +83,7 @@ def _tolerance(text: str) -> float:
 def _compare(parsed: argparse.Namespace) -> int:
     from cudasim.comparing.arrays import tolerances_of  # other commands need no engine
     from cudasim.comparing.processes import Comparisons
+    from cudasim.comparing.report import report_of
     from cudasim.recording.recorder import why_nothing
     from cudasim.streams import stream_work
 

@@ -41,7 +41,6 @@ class Comparisons:
         also_faulting: bool,
     ) -> None:
         self._arguments = [tolerances, kernel, numbers, also_faulting]
-        self.selection = Selection(kernel, numbers)
         self.own = _comparison(*self._arguments)
         self._elsewhere: list[dict[str, Any]] = []
 

@@ -60,8 +60,8 @@ def differing_places(launch: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def add_accesses(launch: Mapping[str, Any], accesses: Mapping[int, Mapping[str, Any]]) -> None:
     """Adds the writes to differing elements, and what their threads had read before.
 
-    :param accesses: address of an element → its "writes", "reads", "total_writes", "more_reads", as in the schema. Addresses that are not those of
-        listed elements are left out.
+    :param accesses: address of an element → its "writes", "reads", "total_writes", "more_reads", as in the schema. Addresses
+        that are not those of listed elements are left out.
     """
     for place in differing_places(launch):
         found = accesses.get(place["address"])

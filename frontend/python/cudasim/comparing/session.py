@@ -7,7 +7,6 @@ raises at the launch, when the simulator's results are in place.
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import os
 import threading
@@ -22,7 +21,7 @@ from cudasim.comparing.elsewhere import compared_elsewhere
 from cudasim.comparing.report_text import render
 from cudasim.comparing.runner import architecture_of, runner
 from cudasim.comparing.tracing import add_accesses
-from cudasim.recording.recorder import Recorder, for_gpu
+from cudasim.recording.recorder import Recorder, Tickets, for_gpu
 from cudasim.recording.replay import findings_of
 from cudasim.reports.host_frames import host_frames
 
@@ -202,19 +201,15 @@ class _RecorderOfComparisons(Recorder):
 
     def __init__(self) -> None:
         super().__init__(lambda record: None, keep_after=True)
-        self._tickets = itertools.count(1)
-        self._wanting: dict[int, list[tuple[GpuComparison, int]]] = {}
+        self._tickets = Tickets()
 
     def _wants(self, name: str) -> int:
-        wanting = [(each, number) for each in _concerned() if (number := each.recorder._wants(name))]
-        if not wanting:
-            return 0
-        ticket = next(self._tickets)
-        self._wanting[ticket] = wanting
-        return ticket
+        return self._tickets.issue(
+            [(each, number) for each in _concerned() if (number := each.recorder._wants(name))]
+        )
 
     def _taken(self, record: Any, ticket: int, why_not: str) -> None:
-        wanting = self._wanting.pop(ticket, [])
+        wanting = self._tickets.take(ticket)
         for comparison, number in wanting if record is None else ():
             comparison.recorder._taken(None, number, why_not)
         if record is not None and wanting:
@@ -300,17 +295,14 @@ class GpuComparison:
         for comparison, number in ((self, record.number), *others):
             comparison._keep({**launch, "number": number})
         if launch.get("verdict") == "different":
-            if self._raises and self._is_of_this_process():
+            if self._raises:
                 report = reports.report_of([launch])
                 raise errors.GpuDifference(render(report), report)
         elif launch["status"] != "ran":
             self._warn(launch["kernel"], launch["message"])
 
-    def _is_of_this_process(self) -> bool:
-        return self.take_elsewhere is None or os.getpid() == self.owner
-
     def _keep(self, launch: dict[str, Any]) -> None:
-        if self.take_elsewhere is not None and not self._is_of_this_process():
+        if self.take_elsewhere is not None and os.getpid() != self.owner:
             self.take_elsewhere(launch)
             return
         with self._lock:

@@ -48,15 +48,18 @@ def _reads_of_last(writes: list[dict[str, Any]]) -> list[dict[str, Any]]:
     last = writes[-1]
     reads: dict[tuple[int, int], dict[str, Any]] = {}
     for write in reversed(writes):
-        if any(write[key] != last[key] for key in ("tid", "ctaid")) or _place(write["location"]) != _place(
-            last["location"]
-        ):
+        if _writer(write) != _writer(last):
             break
         if write is not last and write["address"] == last["address"]:
             break  # the same part, earlier
         for read in write["reads"]:
             reads.setdefault((read["address"], read["bytes"]), read)
     return list(reads.values())
+
+
+def _writer(write: dict[str, Any]) -> tuple[Any, ...]:
+    """The thread and the line."""
+    return write["tid"], write["ctaid"], _place(write["location"])
 
 
 class _Names:

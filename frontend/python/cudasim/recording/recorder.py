@@ -78,9 +78,8 @@ class Recorder:
         self._pid = os.getpid()
         self.seen = 0  #: launches of the kernels that are asked for
         self.recorded = 0
-        self.others: dict[
-            str, None
-        ] = {}  #: names of the kernels that are not asked for, in the order of their launches
+        #: Names of the kernels that are not asked for, in the order of their launches.
+        self.others: dict[str, None] = {}
 
     @contextlib.contextmanager
     def in_force(self) -> Iterator[Recorder]:
@@ -123,15 +122,33 @@ def why_nothing(kernel: str | None, recorder: Recorder) -> str | None:
     return f"the script's own process launched no kernel {kernel}, but {named}"
 
 
+class Tickets:
+    """Who wants a launch, and under which number, from its beginning to its end: recorders may come and go in between."""
+
+    def __init__(self) -> None:
+        self._next = itertools.count(1)
+        self._wanting: dict[int, list[tuple[Any, int]]] = {}
+
+    def issue(self, wanting: list[tuple[Any, int]]) -> int:
+        """A number for the launch; 0 where nobody wants it."""
+        if not wanting:
+            return 0
+        ticket = next(self._next)
+        self._wanting[ticket] = wanting
+        return ticket
+
+    def take(self, ticket: int) -> list[tuple[Any, int]]:
+        """Those who want it, when it is over."""
+        return self._wanting.pop(ticket, [])
+
+
 class _Recorders:
     """Those in force, the innermost last. The engine knows one recorder only: this."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._in_force: list[Recorder] = []
-        self._tickets = itertools.count(1)
-        #: By the number that the engine has for a launch: who wants it, and under which number.
-        self._numbers: dict[int, list[tuple[Recorder, int]]] = {}
+        self._tickets = Tickets()
 
     def add(self, recorder: Recorder) -> None:
         """:raises RuntimeError: where the engine records for something else"""
@@ -152,29 +169,25 @@ class _Recorders:
             recording.recorder = None
             _native.record_launches(None)
             return
-        keep_after = any(recorder._keep_after for recorder in self._in_force)
-        _native.record_launches(self._wants, self._taken, cudasim.__version__, keep_after)
+        _native.record_launches(self._wants, self._taken, cudasim.__version__, self._keeps_after())
         recording.recorder = self
+
+    def _keeps_after(self):
+        return any(recorder._keep_after for recorder in self._in_force)
 
     def _wants(self, name: str) -> int:
         with self._lock:
-            wanting = [(each, number) for each in self._in_force if (number := each._wants(name))]
-            if not wanting:
-                return 0
-            ticket = next(self._tickets)
-            self._numbers[ticket] = wanting
-            return ticket
+            return self._tickets.issue(
+                [(each, number) for each in self._in_force if (number := each._wants(name))]
+            )
 
     def _taken(self, record: Any, ticket: int, why_not: str) -> None:
-        with self._lock:
-            wanting = self._numbers.pop(ticket, [])
         failed: BaseException | None = None
-        for recorder, number in wanting:  # a comparison may raise, and is mostly the innermost
-            own = record
-            if record is not None:
-                own = record.numbered(number)
+        for recorder, number in self._tickets.take(
+            ticket
+        ):  # a comparison may raise, and is mostly the innermost
             try:
-                recorder._taken(own, number, why_not)
+                recorder._taken(None if record is None else record.numbered(number), number, why_not)
             except BaseException as error:  # noqa: BLE001 - the others get the launch, too
                 failed = failed or error
         if failed is not None:
@@ -187,7 +200,6 @@ class _Recorders:
         if ticket == 0:
             yield
             return
-        wanting = self._numbers[ticket]
         try:
             code, roots = described(kernel)
             parameters = struct.pack("@" + struct_format(kernel.argument_types), *numbers)
@@ -201,11 +213,10 @@ class _Recorders:
                 code,
                 roots,
                 cudasim.__version__,
-                any(recorder._keep_after for recorder, _ in wanting),
+                self._keeps_after(),
             )
         except (Unrecordable, ValueError, NotImplementedError, struct.error) as error:
-            self._numbers.pop(ticket)
-            for recorder, number in wanting:
+            for recorder, number in self._tickets.take(ticket):
                 recorder._refused(
                     f"launch {number}: {kernel.name} in Python mode cannot be recorded: {error}"
                 )
