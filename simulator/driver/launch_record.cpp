@@ -82,7 +82,8 @@ namespace {
 bool points_to_another_device(const LaunchRecord& record) {
     using memory::Arena;
     constexpr std::uint64_t end = Arena::fixed_base + Arena::slots * Arena::slot_bytes;
-    for (const auto& parameter : record.gpu ? record.gpu->parameters : std::vector<records::GpuParameter>{}) {
+    if (!record.gpu) return false;
+    for (const auto& parameter : record.gpu->parameters) {
         std::uint64_t address = 0;
         if (!parameter.is_address || parameter.offset + sizeof address > record.parameters.size()) continue;
         std::memcpy(&address, record.parameters.data() + parameter.offset, sizeof address);
