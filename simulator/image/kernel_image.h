@@ -64,6 +64,9 @@ class KernelImage {
                                                   std::vector<SourceFile> sources = {});
     /// Inverse of serialise(). Refuses anything malformed. @throws ImageError
     [[nodiscard]] static KernelImage deserialise(std::span<const std::byte> bytes);
+    /// The same, in this process, for bytes that are the program's own, as its machine code is: only
+    /// accidents are looked for. @throws ImageError
+    [[nodiscard]] static KernelImage deserialise_own(std::span<const std::byte> bytes);
 
     [[nodiscard]] std::vector<std::byte> serialise() const;
     [[nodiscard]] const std::string& bitcode() const { return data_->bitcode; }

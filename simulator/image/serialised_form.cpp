@@ -51,6 +51,26 @@ Payload read_payload(ByteReader& reader) try {
     throw ImageError(std::string("serialised image: ") + error.what());
 }
 
+Payload read_whole(std::span<const std::byte> bytes) {
+    if (bytes.size() < header_bytes) throw ImageError("serialised image: too short for a header");
+    ByteReader reader(bytes);
+    if (std::memcmp(reader.take(magic.size()).data(), magic.data(), magic.size()) != 0) {
+        throw ImageError("serialised image: does not begin with CUDASIM; not a kernel image");
+    }
+    if (const auto found = reader.number(4); found != version) {
+        throw ImageError("serialised image: version " + std::to_string(found) +
+                         ", this program reads version " + std::to_string(version) +
+                         "; write it again with this program");
+    }
+    if (reader.number(4) != 0) throw ImageError("serialised image: reserved header field is not 0");
+    const auto stored = reader.take(checksum_bytes);
+    const Checksum actual = checksum_of(reader.rest());
+    if (std::memcmp(stored.data(), actual.data(), checksum_bytes) != 0) {
+        throw ImageError("serialised image: checksum does not match; the bytes were changed");
+    }
+    return read_payload(reader);
+}
+
 }  // namespace
 
 std::vector<std::byte> KernelImage::serialise() const {
@@ -72,24 +92,13 @@ std::vector<std::byte> KernelImage::serialise() const {
 }
 
 KernelImage KernelImage::deserialise(std::span<const std::byte> bytes) {
-    if (bytes.size() < header_bytes) throw ImageError("serialised image: too short for a header");
-    ByteReader reader(bytes);
-    if (std::memcmp(reader.take(magic.size()).data(), magic.data(), magic.size()) != 0) {
-        throw ImageError("serialised image: does not begin with CUDASIM; not a kernel image");
-    }
-    if (const auto found = reader.number(4); found != version) {
-        throw ImageError("serialised image: version " + std::to_string(found) +
-                         ", this program reads version " + std::to_string(version) +
-                         "; write it again with this program");
-    }
-    if (reader.number(4) != 0) throw ImageError("serialised image: reserved header field is not 0");
-    const auto stored = reader.take(checksum_bytes);
-    const Checksum actual = checksum_of(reader.rest());
-    if (std::memcmp(stored.data(), actual.data(), checksum_bytes) != 0) {
-        throw ImageError("serialised image: checksum does not match; the bytes were changed");
-    }
-    Payload payload = read_payload(reader);
+    Payload payload = read_whole(bytes);
     return from_bitcode(std::move(payload.bitcode), std::move(payload.sources));
+}
+
+KernelImage KernelImage::deserialise_own(std::span<const std::byte> bytes) {
+    Payload payload = read_whole(bytes);
+    return read(std::move(payload.bitcode), {}, std::move(payload.sources));
 }
 
 }  // namespace cudasim::image

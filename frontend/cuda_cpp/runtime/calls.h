@@ -1,0 +1,28 @@
+// How a function of the runtime API is written: its body throws the driver's errors, which become the
+// function's result and the thread's last error.
+#pragma once
+
+#include <driver_types.h>
+
+#include <exception>
+#include <utility>
+
+namespace cudasim::cudart {
+
+/// The result of what is being handled, inside of a catch block; it is also the thread's last error.
+[[nodiscard]] cudaError_t caught(const char* call);
+
+/// Notes the result as cudaGetLastError() has it.
+cudaError_t noted(cudaError_t result);
+
+template <typename Body>
+cudaError_t call(const char* name, Body&& body) noexcept {
+    try {
+        std::forward<Body>(body)();
+        return cudaSuccess;
+    } catch (...) {
+        return caught(name);
+    }
+}
+
+}  // namespace cudasim::cudart
