@@ -7,19 +7,20 @@
 // clang's headers ask for the toolkit's version.
 #define CUDA_VERSION 13000
 
-#include <__clang_cuda_builtin_vars.h>
-#include <__clang_cuda_device_functions.h>
-#include <__clang_cuda_libdevice_declares.h>
-#include <__clang_cuda_math.h>
+// The order is that of what each header needs.
+// clang-format off
 #include <__clang_cuda_math_forward_declares.h>
-
 #include <climits>
 #include <cmath>
 #include <cstdlib>
-
 #include "../host_defines.h"
-#include "../vector_functions.h"
 #include "../vector_types.h"
+#include "../vector_functions.h"
+#include <__clang_cuda_builtin_vars.h>
+#include <__clang_cuda_libdevice_declares.h>
+#include <__clang_cuda_device_functions.h>
+#include <__clang_cuda_math.h>
+// clang-format on
 
 // System calls of device code (NVIDIA, "PTX Writer's Guide to Interoperability", "System Calls").
 extern "C" {
@@ -73,10 +74,11 @@ static __device__ __forceinline__ size_t __cvta_generic_to_shared(const void* po
     return (size_t)(__attribute__((address_space(3))) const void*)pointer;
 }
 
+// clang-format off
 #include <__clang_cuda_cmath.h>
-#include <__clang_cuda_complex_builtins.h>
 #include <__clang_cuda_intrinsics.h>
-
+#include <__clang_cuda_complex_builtins.h>
 #include "atomics.h"
+// clang-format on
 
 #endif
