@@ -44,6 +44,7 @@ if [[ ! -f $venv/.cudasim || $(<"$venv/.cudasim") != "$shape" ]]; then
     sed -i '1i """PYTEST_DONT_REWRITE"""' "$site/_editable_skbc_cudasim.py"
 fi
 # Unlinked, not overwritten: a process that runs keeps its own.
+rm -rf "$site"/cudasim/toolkit
 rm -f "$site"/cudasim/_native*.so "$site"/cudasim/_pyfiber*.so "$site"/cudasim/lib*.so*
 cmake --install "$folder" --component python --prefix "$site" >/dev/null
 # Where PYTHONDONTWRITEBYTECODE is set Python would compile them at every start: 30 ms.

@@ -11,7 +11,7 @@ PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "frontend" / "python"
 #: The rooms, from left to right. A room may import itself and what stands to its left.
 ROOMS = [
     "base", "type_system", "device", "streams", "memory", "compile", "launch", "python_mode", "ufuncs", "algorithms",
-    "driver", "unit_testing", "cuda", "recording", "comparing", "debugger_client", "programs",
+    "driver", "unit_testing", "cuda", "recording", "comparing", "debugger_client", "cuda_cpp", "programs",
 ]  # fmt: skip
 #: The rooms of modules that lie in no folder.
 LOOSE = {

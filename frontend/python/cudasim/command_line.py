@@ -12,6 +12,11 @@ cudasim show FILE                        what is in the file
 cudasim compare script.py args…          runs a script and compares its kernel launches with a real GPU
 cudasim diff FILE RESULTS                compares recorded launches with what a GPU made of them elsewhere
 cudasim cache info|clear                 the compiled kernels that are kept on disk
+cudasim toolkit                          the folder that stands for a CUDA toolkit
+cudasim env -- command                   runs make or another command that finds cudasim's nvcc
+cudasim nvcc [options] files             compiles CUDA C++
+
+`run` also takes a .cu file (cudasim run app.cu [options of nvcc] -- arguments) and an executable.
 """
 
 from __future__ import annotations
@@ -26,6 +31,7 @@ from typing import TYPE_CHECKING
 import cudasim
 from cudasim import check_command, compare_commands, kernel_stages, recording_commands, script_runner
 from cudasim._option_values import is_switch_value
+from cudasim.cuda_cpp import commands as cuda_cpp_commands
 from cudasim.debugger_client import arguments as debugger_arguments
 from cudasim.options import TABLE, OptionError
 
@@ -50,8 +56,11 @@ def main(arguments: Any = None) -> Any:
                 print(f"cudasim record: {error}", file=sys.stderr)
                 return 2
         given[1:] = before + rest
+    passed_on: list[Any] = []
+    if given[:1] and given[0] in cuda_cpp_commands.PASSED_ON and given[1:2] not in (["-h"], ["--help"]):
+        given, passed_on = given[:1], given[1:]
     parsed = parser.parse_args(given)
-    parsed.script_arguments = after
+    parsed.script_arguments, parsed.passed_on = after, passed_on
     if not parsed.runs_script and hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")  # names of files need not be UTF-8
     if parsed.command is None:
@@ -145,6 +154,7 @@ def _parser():
     debugger_arguments.add_adapter_to(commands)
     recording_commands.add_to(commands)
     compare_commands.add_to(commands)
+    cuda_cpp_commands.add_to(commands)
     cache = commands.add_parser("cache", help="the compiled kernels that are kept on disk")
     actions = cache.add_subparsers(title="actions", metavar="action", required=True)
     shown = actions.add_parser("info", help="where they are, how many, how many look-ups found theirs")
@@ -159,6 +169,8 @@ def _run(parsed):
     if not script:
         print("cudasim run: no script given; write: cudasim run script.py [arguments]", file=sys.stderr)
         return 2
+    if cuda_cpp_commands.takes(script):
+        return cuda_cpp_commands.run(script)
     status = script_runner.run(script)
     return status or _status_of_findings()
 
