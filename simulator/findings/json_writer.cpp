@@ -100,4 +100,11 @@ std::string json_report(std::span<const Finding> findings) {
     return text + "\n";
 }
 
+std::string json_text(const Finding& finding) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    json::OStream(stream).value(to_json(finding));
+    return text;
+}
+
 }  // namespace cudasim::findings

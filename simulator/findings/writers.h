@@ -24,5 +24,7 @@ namespace cudasim::findings {
 
 /// {"findings": [...]} with every field of every finding; documented in docs/findings.md.
 [[nodiscard]] std::string json_report(std::span<const Finding> findings);
+/// One of these objects, on one line.
+[[nodiscard]] std::string json_text(const Finding& finding);
 
 }  // namespace cudasim::findings

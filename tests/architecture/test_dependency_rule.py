@@ -77,8 +77,9 @@ ALLOWED = {
     "frontend/cuda_cpp/images": {"frontend/ptx", "simulator/image"},
     "frontend/cuda_cpp/driver": {"frontend/cuda_cpp/images", "simulator/image"},
     "frontend/cuda_cpp/runtime": {
-        "frontend/cuda_cpp/images", "simulator/driver", "simulator/execution", "simulator/findings", "simulator/image",
-        "simulator/jit", "simulator/memory", "simulator/streams",
+        "debugger/control", "debugger/server", "frontend/cuda_cpp/images", "library",
+        "simulator/driver", "simulator/execution", "simulator/findings", "simulator/image", "simulator/jit", "simulator/memory",
+        "simulator/streams",
     },
     "frontend/cpython": set(),
     "frontend/bindings": {
