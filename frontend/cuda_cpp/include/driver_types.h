@@ -2,29 +2,21 @@
 #ifndef __DRIVER_TYPES_H__
 #define __DRIVER_TYPES_H__
 
+// clang-format off
+#include <limits.h>
 #include <stddef.h>
-
 #include "host_defines.h"
 #include "vector_types.h"
-
-typedef enum cudaError {
-    cudaSuccess = 0,
-    cudaErrorInvalidValue = 1,
-    cudaErrorMemoryAllocation = 2,
-    cudaErrorInvalidDeviceFunction = 98,
-    cudaErrorNotSupported = 801,
-    cudaErrorUnknown = 999
-} cudaError_t;
-
-enum cudaMemcpyKind {
-    cudaMemcpyHostToHost = 0,
-    cudaMemcpyHostToDevice = 1,
-    cudaMemcpyDeviceToHost = 2,
-    cudaMemcpyDeviceToDevice = 3,
-    cudaMemcpyDefault = 4
-};
-
-typedef struct CUstream_st* cudaStream_t;
-typedef struct CUevent_st* cudaEvent_t;
+#ifndef CUDART_CB
+#define CUDART_CB
+#endif
+#include "cudasim/runtime_errors.h"
+#include "cudasim/runtime_device_types.h"
+#include "cudasim/runtime_memory_types.h"
+#include "cudasim/runtime_launch_types.h"
+#include "cudasim/runtime_graph_types.h"
+#include "surface_types.h"
+#include "texture_types.h"
+// clang-format on
 
 #endif

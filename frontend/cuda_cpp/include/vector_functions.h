@@ -5,8 +5,10 @@
 
 #include "vector_types.h"
 
-#ifdef __cplusplus
+#if defined(__cplusplus) && __cplusplus >= 201402L
 #define __CUDASIM_VECTOR__ static __inline__ __host__ __device__ constexpr
+#elif defined(__cplusplus)
+#define __CUDASIM_VECTOR__ static __inline__ __host__ __device__
 #else
 #define __CUDASIM_VECTOR__ static __inline__
 #endif
@@ -206,6 +208,52 @@ __CUDASIM_VECTOR__ double3 make_double3(double x, double y, double z) {
 }
 __CUDASIM_VECTOR__ double4 make_double4(double x, double y, double z, double w) {
     double4 value = {x, y, z, w};
+    return value;
+}
+__CUDASIM_VECTOR__ long4_16a make_long4_16a(long int x, long int y, long int z, long int w) {
+    long4_16a value = {x, y, z, w};
+    return value;
+}
+__CUDASIM_VECTOR__ long4_32a make_long4_32a(long int x, long int y, long int z, long int w) {
+    long4_32a value = {x, y, z, w};
+    return value;
+}
+__CUDASIM_VECTOR__ ulong4_16a make_ulong4_16a(unsigned long int x, unsigned long int y, unsigned long int z,
+                                              unsigned long int w) {
+    ulong4_16a value = {x, y, z, w};
+    return value;
+}
+__CUDASIM_VECTOR__ ulong4_32a make_ulong4_32a(unsigned long int x, unsigned long int y, unsigned long int z,
+                                              unsigned long int w) {
+    ulong4_32a value = {x, y, z, w};
+    return value;
+}
+__CUDASIM_VECTOR__ longlong4_16a make_longlong4_16a(long long int x, long long int y, long long int z,
+                                                    long long int w) {
+    longlong4_16a value = {x, y, z, w};
+    return value;
+}
+__CUDASIM_VECTOR__ longlong4_32a make_longlong4_32a(long long int x, long long int y, long long int z,
+                                                    long long int w) {
+    longlong4_32a value = {x, y, z, w};
+    return value;
+}
+__CUDASIM_VECTOR__ ulonglong4_16a make_ulonglong4_16a(unsigned long long int x, unsigned long long int y,
+                                                      unsigned long long int z, unsigned long long int w) {
+    ulonglong4_16a value = {x, y, z, w};
+    return value;
+}
+__CUDASIM_VECTOR__ ulonglong4_32a make_ulonglong4_32a(unsigned long long int x, unsigned long long int y,
+                                                      unsigned long long int z, unsigned long long int w) {
+    ulonglong4_32a value = {x, y, z, w};
+    return value;
+}
+__CUDASIM_VECTOR__ double4_16a make_double4_16a(double x, double y, double z, double w) {
+    double4_16a value = {x, y, z, w};
+    return value;
+}
+__CUDASIM_VECTOR__ double4_32a make_double4_32a(double x, double y, double z, double w) {
+    double4_32a value = {x, y, z, w};
     return value;
 }
 

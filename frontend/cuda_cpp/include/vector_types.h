@@ -198,6 +198,48 @@ struct __align__(16) double4 {
 };
 typedef struct double4 double4;
 
+/* CUDA 13 has these with both alignments. */
+struct __align__(16) long4_16a {
+    long int x, y, z, w;
+};
+typedef struct long4_16a long4_16a;
+struct __align__(32) long4_32a {
+    long int x, y, z, w;
+};
+typedef struct long4_32a long4_32a;
+struct __align__(16) ulong4_16a {
+    unsigned long int x, y, z, w;
+};
+typedef struct ulong4_16a ulong4_16a;
+struct __align__(32) ulong4_32a {
+    unsigned long int x, y, z, w;
+};
+typedef struct ulong4_32a ulong4_32a;
+struct __align__(16) longlong4_16a {
+    long long int x, y, z, w;
+};
+typedef struct longlong4_16a longlong4_16a;
+struct __align__(32) longlong4_32a {
+    long long int x, y, z, w;
+};
+typedef struct longlong4_32a longlong4_32a;
+struct __align__(16) ulonglong4_16a {
+    unsigned long long int x, y, z, w;
+};
+typedef struct ulonglong4_16a ulonglong4_16a;
+struct __align__(32) ulonglong4_32a {
+    unsigned long long int x, y, z, w;
+};
+typedef struct ulonglong4_32a ulonglong4_32a;
+struct __align__(16) double4_16a {
+    double x, y, z, w;
+};
+typedef struct double4_16a double4_16a;
+struct __align__(32) double4_32a {
+    double x, y, z, w;
+};
+typedef struct double4_32a double4_32a;
+
 struct dim3 {
     unsigned int x, y, z;
 #ifdef __cplusplus
