@@ -62,8 +62,8 @@ class thread_block : public thread_group {
     CUDASIM_GROUP thread_block() : thread_group(block, 0) {}
 
     CUDASIM_GROUP_STATIC void sync() { __nvvm_bar_sync(0); }
-    /// Nobody waits before barrier_wait(). It is the barrier: a thread that waits leaves when all threads of the
-    /// block have come to barrier_wait(), which is not before they have come to barrier_arrive().
+    /// Nobody waits before barrier_wait(). It is the barrier: a thread that waits leaves when all threads of
+    /// the block have come to barrier_wait(), which is not before they have come to barrier_arrive().
     CUDASIM_GROUP arrival_token barrier_arrive() const {
         __nvvm_membar_cta();
         return arrival_token();

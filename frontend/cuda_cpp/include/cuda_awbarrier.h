@@ -1,5 +1,5 @@
-// nvcuda::experimental::awbarrier, as CUDA 11.0 introduced it: a barrier in shared memory at which arriving and
-// waiting are two steps.
+// nvcuda::experimental::awbarrier, as CUDA 11.0 introduced it: a barrier in shared memory at which arriving
+// and waiting are two steps.
 #ifndef _CUDA_AWBARRIER_H_
 #define _CUDA_AWBARRIER_H_
 

@@ -1,5 +1,5 @@
-// Barriers in shared memory at which arriving and waiting are two steps, as the other headers of them need it:
-// mbarrier objects in software, as on architectures before 8.0.
+// Barriers in shared memory at which arriving and waiting are two steps, as the other headers of them need
+// it: mbarrier objects in software, as on architectures before 8.0.
 //
 //   bit 63      the phase: changes when all have arrived
 //   bits 32-62  how many arrivals the next phases expect

@@ -1,5 +1,5 @@
-// Barriers in shared memory as plain functions (CUDA C++ Programming Guide, "Asynchronous Barrier", "Memory Barrier
-// Primitives Interface").
+// Barriers in shared memory as plain functions (CUDA C++ Programming Guide, "Asynchronous Barrier", "Memory
+// Barrier Primitives Interface").
 #ifndef _CUDA_AWBARRIER_PRIMITIVES_H_
 #define _CUDA_AWBARRIER_PRIMITIVES_H_
 

@@ -13,6 +13,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from cudasim import _option_values, check_reports, options, script_runner, suppressions, switch
+from cudasim.cuda_cpp import commands as cuda_cpp_commands
 from cudasim.memory import leaks, unwritten
 from cudasim.reports import allowed_comments, check_session, schedules, supervised_program
 from cudasim.reports.check_journal import Journal
@@ -159,6 +160,11 @@ def _run(parsed):
     folder = os.getcwd()
     _refuse_equal_files(parsed, script)
     files = {name: _opened(getattr(parsed, name)) for name in _OUTPUTS}
+    if cuda_cpp_commands.takes(script):
+        if parsed.dask is not None or parsed.track_unused_memory:
+            raise UsageError("--dask and --track-unused-memory are for scripts, not for programs in CUDA C++")
+        record, status = _run_cuda_cpp(parsed, script, only, selects)
+        return _report(parsed, record, status, allowed, only, files, folder)
     journal = Journal()
     program = supervised_program.begin()
     if program is None:
@@ -174,6 +180,36 @@ def _run(parsed):
     if record.refused is not None:
         raise UsageError(record.refused)
     return _report(parsed, record, status, allowed, only, files, folder)
+
+
+def _run_cuda_cpp(parsed, script, only, selects):
+    """A program in CUDA C++, and the repetitions of its launches. Returns the Record and the program's status."""
+    from cudasim.cuda_cpp import (
+        checked_program,
+    )  # it loads the engine, which the command does without otherwise
+
+    try:
+        path, arguments = cuda_cpp_commands.program_of(script)
+    except cuda_cpp_commands.NoProgramError as error:
+        raise UsageError(str(error) or f"{script[0]} was not compiled") from None
+    schedule_count = 1 if only is not None else parsed.schedules
+    program_files = checked_program.ProgramFiles(parsed.repeats if schedule_count else 0, only is not None)
+    try:
+        status = cuda_cpp_commands.status_of(script, path, arguments, program_files.variables())
+        executor = checked_program.executor_of(program_files)
+        session = CheckSession(
+            schedules.first(parsed.schedules, options.get("policy")),
+            parsed.repeats,
+            options.get("time_limit") or 60,
+            selects,
+            _own_schedule(),
+            only,
+            executor,
+        )
+        session.record.has_ended = checked_program.pass_through(session, program_files, executor)
+        return session.record, status
+    finally:
+        program_files.close()
 
 
 def _run_program(parsed, script, journal, only, selects):

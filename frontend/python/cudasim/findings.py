@@ -142,6 +142,55 @@ def _chain(native):
     return tuple(SourceLocation(*place) for place in native)
 
 
+def _ranges(pairs):
+    """ "0-3, 7" of [[0, 3], [7, 7]]."""
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in pairs)
+
+
+def _coordinates(thread):
+    return f"tid={thread['tid']} ctaid={thread['ctaid']}" if thread is not None else ""
+
+
+def from_json(given: dict[str, Any]) -> Finding:
+    """A Finding from an object of docs/findings.md. It knows no variables."""
+
+    def chain(frames):
+        return tuple(
+            SourceLocation(each["file"], each["function"], each["line"], each["column"]) for each in frames
+        )
+
+    def coordinates(thread):
+        return (tuple(thread["tid"]), tuple(thread["ctaid"])) if thread is not None else ((), ())
+
+    thread, memory = given["thread"], given["object"]
+    tid, ctaid = coordinates(thread)
+    accesses = [
+        RacingAccess(
+            what=each["what"],
+            tid=coordinates(each["thread"])[0],
+            ctaid=coordinates(each["thread"])[1],
+            coordinates=_coordinates(each["thread"]),
+            location=chain(each["location"]),
+            value=each["value"],
+        )
+        for each in given["accesses"]
+    ]
+    waiting = [
+        WaitingGroup(
+            each["state"], chain(each["location"]), each["block"], tuple(each["ctaid"]), tuple(map(tuple, each["threads"])),
+            _ranges(each["threads"]),
+        )
+        for each in given["waiting"]
+    ]  # fmt: skip
+    return Finding(
+        kind=given["kind"], severity=given["severity"], message=given["message"], exception_type=given["exception_type"],
+        cuda_error_code=given["cuda_error_code"], kernel=given["kernel"], tid=tid, ctaid=ctaid,
+        coordinates=_coordinates(thread), location=chain(given["location"]), count=given["count"], threads=given["threads"],
+        object=None if memory is None else MemoryObject(**memory), waiting=tuple(waiting), accesses=tuple(accesses),
+        variables=(), reproduce=given["reproduce"],
+    )  # fmt: skip
+
+
 def from_native(native: dict[str, Any]) -> Finding:
     """A Finding from the dictionary that cudasim._native makes."""
     memory = native["object"]

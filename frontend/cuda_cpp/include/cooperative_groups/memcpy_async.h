@@ -1,5 +1,5 @@
-// Copies by groups (CUDA C++ Programming Guide, "Cooperative Groups", "memcpy_async" and "wait and wait_prior").
-// Copies from global to shared memory are asynchronous, where the architecture has such copies.
+// Copies by groups (CUDA C++ Programming Guide, "Cooperative Groups", "memcpy_async" and "wait and
+// wait_prior"). Copies from global to shared memory are asynchronous, where the architecture has such copies.
 #ifndef _CG_MEMCPY_ASYNC_H_
 #define _CG_MEMCPY_ASYNC_H_
 

@@ -1,5 +1,5 @@
-// What groups of threads within a warp exchange: shuffles of any trivially copyable type, votes, and the places
-// of lanes in masks. Cooperative groups are built on it (cooperative_groups.h).
+// What groups of threads within a warp exchange: shuffles of any trivially copyable type, votes, and the
+// places of lanes in masks. Cooperative groups are built on it (cooperative_groups.h).
 #ifndef CUDASIM_GROUP_LANES_H
 #define CUDASIM_GROUP_LANES_H
 

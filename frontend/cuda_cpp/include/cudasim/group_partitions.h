@@ -37,7 +37,8 @@ CUDASIM_GROUP_STATIC thread_block_tile<Size, thread_block_tile<ParentSize, Grand
         __cudasim_factory::memory(parent));
 }
 
-// Tiles of a size that is known at run time: threads of a warp, a power of 2 of them -------------------------
+// Tiles of a size that is known at run time: threads of a warp, a power of 2 of them
+// -------------------------
 
 CUDASIM_GROUP_STATIC coalesced_group __cudasim_tile_of_block(unsigned tile_threads) {
     const unsigned rank = thread_block::thread_rank(), threads = thread_block::num_threads();
@@ -69,7 +70,8 @@ CUDASIM_GROUP thread_group tiled_partition(const thread_group& parent, unsigned 
                                               : __cudasim_tile_of_block(tile_threads);
 }
 
-// Partitions by what threads say -----------------------------------------------------------------------------
+// Partitions by what threads say
+// -----------------------------------------------------------------------------
 
 template <typename Group>
 struct __cudasim_within_warp : cudasim::groups::Truth<false> {};
@@ -101,7 +103,8 @@ CUDASIM_GROUP_STATIC
     return __cudasim_factory::of_lanes(predicate ? yes : all & ~yes, predicate, 2);
 }
 
-// One thread for all -----------------------------------------------------------------------------------------
+// One thread for all
+// -----------------------------------------------------------------------------------------
 
 template <typename Group, typename Function, typename... Arguments>
 CUDASIM_GROUP_STATIC void invoke_one(const Group& group, Function&& function, Arguments&&... arguments) {

@@ -1,5 +1,5 @@
-// Tiles of a block: thread_block_tile (CUDA C++ Programming Guide, "Cooperative Groups", "Thread Block Tile").
-// Included by cooperative_groups.h.
+// Tiles of a block: thread_block_tile (CUDA C++ Programming Guide, "Cooperative Groups", "Thread Block
+// Tile"). Included by cooperative_groups.h.
 #ifndef CUDASIM_GROUP_TILES_H
 #define CUDASIM_GROUP_TILES_H
 

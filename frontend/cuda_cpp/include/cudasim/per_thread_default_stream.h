@@ -1,6 +1,6 @@
-// With CUDA_API_PER_THREAD_DEFAULT_STREAM (nvcc --default-stream per-thread) calls that use the default stream
-// are calls of other functions, for which it is the calling thread's (CUDA Runtime API, "Stream synchronization
-// behavior").
+// With CUDA_API_PER_THREAD_DEFAULT_STREAM (nvcc --default-stream per-thread) calls that use the default
+// stream are calls of other functions, for which it is the calling thread's (CUDA Runtime API, "Stream
+// synchronization behavior").
 #ifndef CUDASIM_PER_THREAD_DEFAULT_STREAM_H
 #define CUDASIM_PER_THREAD_DEFAULT_STREAM_H
 

@@ -1,5 +1,5 @@
-// Types of graphs and of memory and semaphores that other APIs own (CUDA Runtime API, "Data types used by CUDA
-// Runtime").
+// Types of graphs and of memory and semaphores that other APIs own (CUDA Runtime API, "Data types used by
+// CUDA Runtime").
 #ifndef CUDASIM_RUNTIME_GRAPH_TYPES_H
 #define CUDASIM_RUNTIME_GRAPH_TYPES_H
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from cudasim import options
 from cudasim.cuda_cpp import builds, toolkit
+from cudasim.reports import supervised_program
 
 if TYPE_CHECKING:
     import argparse
@@ -69,6 +70,14 @@ def takes(script: Sequence[str]) -> bool:
     return bool(script) and (builds.is_cuda_source(script[0]) or builds.is_program(script[0]))
 
 
+class NoProgramError(Exception):
+    """There is nothing to run. The message says why; it is empty where the compiler has said it."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
 def run(arguments: Sequence[str]) -> int:
     """Becomes the program: [executable, arguments…], or [source.cu, options of nvcc…, "--", arguments…].
 
@@ -76,22 +85,42 @@ def run(arguments: Sequence[str]) -> int:
     """
     try:
         program, rest = program_of(arguments)
-        _become(program, [arguments[0].removesuffix(".cu"), *rest], environment())
-    except builds.BuildError as error:
+    except NoProgramError as error:
         if str(error):
             builds.note(str(error))
         return error.status
-    except toolkit.NoToolkitError as error:
-        builds.note(str(error))
-        return 2
+    _become(program, [_name_of(arguments), *rest], environment())
+
+
+def status_of(arguments: Sequence[str], program: str, rest: Sequence[str], variables: dict[str, str]) -> int:
+    """Runs the program to its end in a process of its own; its exit status, or the negative number of the signal that ended it.
+
+    :param arguments: as for run()
+    :param program: with `rest`, what program_of() returned
+    :param variables: added to its environment
+    """
+    child = supervised_program.begin()
+    if child is None:
+        _become(program, [_name_of(arguments), *rest], {**environment(), **variables})
+    return child.wait()
+
+
+def _name_of(arguments):
+    """What the program is told as its own name."""
+    return arguments[0].removesuffix(".cu")
 
 
 def program_of(arguments: Sequence[str]) -> tuple[str, list[str]]:
-    """The executable, compiled where it is a source, and its arguments. :raises builds.BuildError: :raises toolkit.NoToolkitError:"""
+    """The executable, compiled where it is a source, and its arguments. :raises NoProgramError:"""
     if not builds.is_cuda_source(arguments[0]):
         return os.path.abspath(arguments[0]), list(arguments[1:])
     at = arguments.index("--") if "--" in arguments else len(arguments)
-    return builds.built(arguments[:at]), list(arguments[at + 1 :])
+    try:
+        return builds.built(arguments[:at]), list(arguments[at + 1 :])
+    except builds.BuildError as error:
+        raise NoProgramError(str(error), error.status) from None
+    except toolkit.NoToolkitError as error:
+        raise NoProgramError(str(error), 2) from None
 
 
 def environment() -> dict[str, str]:
@@ -118,4 +147,5 @@ def _become(path: str, arguments: Sequence[str], variables: Any) -> NoReturn:
         os.execvpe(path, list(arguments), dict(variables))
     except OSError as error:
         builds.note(f"{path}: {error.strerror}")
-        sys.exit(127 if isinstance(error, FileNotFoundError) else 126)
+        sys.stderr.flush()
+        os._exit(127 if isinstance(error, FileNotFoundError) else 126)

@@ -1,4 +1,5 @@
-"""Runs a program under a debugger: `python -m cudasim.debugging.debuggee script.py | -m module [arguments]`.
+"""Runs a program under a debugger: `python -m cudasim.debugging.debuggee script.py | -m module [arguments]`. The script may be a program in
+CUDA C++, as `cudasim run` takes it.
 
 The option `debugger` says where the debugger listens: CUDASIM_DEBUGGER=connect:PATH. The program runs as `python script.py` runs it, and
 the exit status is its own.
@@ -11,6 +12,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from cudasim import debugging, options, script_runner
+from cudasim.cuda_cpp import commands as cuda_cpp_commands
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +25,8 @@ def main(arguments: Sequence[str]) -> int:
             "usage: python -m cudasim.debugging.debuggee script.py | -m module [arguments]", file=sys.stderr
         )
         return 2
+    if cuda_cpp_commands.takes(arguments):
+        return cuda_cpp_commands.run(arguments)  # the program connects by itself
     try:
         debugging.begin(arguments[1] if arguments[0] == "-m" else os.path.abspath(arguments[0]))
     except (RuntimeError, options.OptionError) as error:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from cudasim import errors
-    from cudasim.findings import Finding
+    from cudasim.findings import Finding, SourceLocation
     from cudasim.reports.check_journal import Journal
     from cudasim.reports.repetitions import Executor, Repetition
     from cudasim.reports.schedules import Schedule, Token
@@ -138,22 +138,30 @@ class CheckSession:
         self.executor = InChildren()  # connections to a cluster are the parent's
         return True
 
-    def run(self, plan: Any, name: str, launch: Callable[[], Any], parameters: bytes | None = None) -> Any:
+    def run(
+        self,
+        plan: Any,
+        name: str,
+        launch: Callable[[], Any],
+        parameters: bytes | None = None,
+        place: SourceLocation | None = None,
+    ) -> Any:
         """A launch of the program, repeated under the schedules.
 
         :param plan: a _native.LaunchPlan or HostPlan
         :param launch: runs it; returns a report, or a tuple that begins with one
         :param parameters: of compiled kernels
+        :param place: the program's line; None: the line of Python that runs now
         """
         with self._lock:
             identity = f"{name} {plan.identity()}"
             number = self._begin(name, identity)
             try:
-                return self._run(Launch(plan, name, parameters, (), self.seconds, launch), identity)
+                return self._run(Launch(plan, name, parameters, (), self.seconds, launch), identity, place)
             finally:
                 self._add_entry(check_record.Ends(number))
 
-    def _run(self, launch, identity):
+    def _run(self, launch, identity, place):
         thread = self._thread
         schedules = self.schedules
         if self.only is not None:
@@ -171,7 +179,9 @@ class CheckSession:
         if self.only is not None:
             thread.selected = False
         if comparison.compared:
-            outcome = Outcome(launch.name, users_place()[0], *comparison, "races" in options.get("check"))
+            outcome = Outcome(
+                launch.name, place or users_place()[0], *comparison, "races" in options.get("check")
+            )
             self._add_entry(check_record.Compared(thread.number, outcome))
         return value
 

@@ -64,10 +64,10 @@ def first_difference(
 def describe(plan: Any, parameters: bytes | None, differing: DifferingBytes) -> Difference:
     """The element that the bytes belong to, and its values.
 
-    :param plan: of the launch in the program
+    :param plan: of the launch in the program; None: bytes are told by their place in the allocation
     :param parameters: of compiled kernels
     """
-    named = _element(plan, parameters, differing.address + differing.first)
+    named = None if plan is None else _element(plan, parameters, differing.address + differing.first)
     first = differing.first
     if named is None:
         name, dtype = f"{differing.label or 'device memory'} at byte {first}", np.dtype(np.uint8)
