@@ -1,6 +1,7 @@
 // See inline_assembly.h.
 #include "frontend/ptx/inline_assembly.h"
 
+#include <llvm/ADT/SmallString.h>
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/IRBuilder.h>
@@ -8,9 +9,14 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/Path.h>
 
+#include <algorithm>
 #include <cctype>
-#include <set>
+#include <map>
+#include <optional>
+#include <regex>
+#include <tuple>
 
 #include "frontend/ptx/reader.h"
 #include "simulator/image/linking.h"
@@ -38,6 +44,9 @@ std::string type_of(const std::string& constraint) {
                    0);
 }
 
+constexpr std::string_view head = ".version 8.0\n.target sm_80\n.address_size 64\n";
+constexpr std::string_view text_begins = "// assembly\n{\n";
+
 class Piece {
   public:
     explicit Piece(CallInst& call) : call_(call), assembly_(*cast<InlineAsm>(call.getCalledOperand())) {
@@ -50,7 +59,7 @@ class Piece {
         }
     }
 
-    /// PTX of a function that does the same.
+    /// PTX of a function that does the same. The assembly stands behind the first `text_begins`.
     std::string function(const std::string& name) const {
         std::string parameters, registers, before, after, result;
         const bool one = outputs() == 1;
@@ -74,8 +83,8 @@ class Piece {
                 before += "ld.param" + operand.type + " " + operand.text + ", [" + parameter + "];\n";
             }
         }
-        return ".version 8.0\n.target sm_80\n.address_size 64\n.weak .func " + result + name + "(" +
-               parameters + ")\n{\n" + registers + before + "{\n" + body() + "\n}\n" + after + "ret;\n}\n";
+        return ".weak .func " + result + name + "(" + parameters + ")\n{\n" + registers + before +
+               std::string(text_begins) + body() + "\n}\n" + after + "ret;\n}\n";
     }
 
     /// A call of that function in place of the assembly.
@@ -84,28 +93,30 @@ class Piece {
         IRBuilder<> entry(&*caller.getEntryBlock().getFirstInsertionPt()), builder(&call_);
         SmallVector<Value*> arguments, places;
         const bool one = outputs() == 1;
-        unsigned output = 0;
         for (const Operand& operand : operands_) {
             if (operand.is_output && !one) {
-                places.push_back(
-                    entry.CreateAlloca(cast<StructType>(call_.getType())->getElementType(output++)));
+                places.push_back(entry.CreateAlloca(register_type(operand)));
                 arguments.push_back(places.back());
             } else if (!operand.is_output && !operand.type.empty()) {
-                arguments.push_back(operand.value);
+                arguments.push_back(as(operand.value, register_type(operand), builder));
             }
         }
         SmallVector<Type*> types;
         for (Value* argument : arguments) types.push_back(argument->getType());
-        Type* returned = one ? call_.getType() : builder.getVoidTy();
+        Type* returned = one ? register_type(output(0)) : builder.getVoidTy();
         FunctionCallee callee =
             caller.getParent()->getOrInsertFunction(name, FunctionType::get(returned, types, false));
-        Value* result = builder.CreateCall(callee, arguments);
+        CallInst* replacement = builder.CreateCall(callee, arguments);
+        if (call_.isConvergent()) replacement->setConvergent();
+        Value* result = replacement;
+        if (one) result = as(result, call_.getType(), builder);
         if (!places.empty()) {
             result = PoisonValue::get(call_.getType());
-            for (unsigned i = 0; i < places.size(); ++i)
-                result = builder.CreateInsertValue(
-                    result, builder.CreateLoad(cast<AllocaInst>(places[i])->getAllocatedType(), places[i]),
-                    i);
+            for (unsigned i = 0; i < places.size(); ++i) {
+                Value* part = builder.CreateLoad(cast<AllocaInst>(places[i])->getAllocatedType(), places[i]);
+                part = as(part, cast<StructType>(call_.getType())->getElementType(i), builder);
+                result = builder.CreateInsertValue(result, part, i);
+            }
         }
         if (!call_.getType()->isVoidTy()) call_.replaceAllUsesWith(result);
         call_.eraseFromParent();
@@ -133,6 +144,31 @@ class Piece {
         operands_.push_back(std::move(operand));
     }
 
+    const Operand& output(std::size_t number) const {
+        for (const Operand& operand : operands_)
+            if (operand.is_output && number-- == 0) return operand;
+        throw std::logic_error("an output that the assembly does not have");
+    }
+
+    Type* register_type(const Operand& operand) const {
+        LLVMContext& context = call_.getContext();
+        if (operand.type == ".f32") return Type::getFloatTy(context);
+        if (operand.type == ".f64") return Type::getDoubleTy(context);
+        return Type::getIntNTy(context, static_cast<unsigned>(std::stoul(operand.type.substr(2))));
+    }
+
+    /// The same bits in another type; registers that are wider than an operand are filled with zeros.
+    Value* as(Value* value, Type* type, IRBuilder<>& builder) const {
+        if (value->getType() == type) return value;
+        const DataLayout& layout = call_.getModule()->getDataLayout();
+        if (value->getType()->isPointerTy()) value = builder.CreatePtrToInt(value, builder.getInt64Ty());
+        value = builder.CreateBitCast(value, builder.getIntNTy(layout.getTypeSizeInBits(value->getType())));
+        if (type->isPointerTy())
+            return builder.CreateIntToPtr(builder.CreateZExtOrTrunc(value, builder.getInt64Ty()), type);
+        value = builder.CreateZExtOrTrunc(value, builder.getIntNTy(layout.getTypeSizeInBits(type)));
+        return builder.CreateBitCast(value, type);
+    }
+
     std::size_t outputs() const {
         std::size_t count = 0;
         for (const Operand& operand : operands_) count += operand.is_output;
@@ -150,6 +186,11 @@ class Piece {
             }
             if (text[++i] == '$') {
                 result += '$';
+                continue;
+            }
+            if (text.compare(i, 6, "{:uid}") == 0) {  // %= of the source: the function's names are its own
+                result += '0';
+                i += 5;
                 continue;
             }
             const bool braces = text[i] == '{';
@@ -189,33 +230,151 @@ std::string name_for(const std::string& code) {
     return "cudasim_assembly_" + std::to_string(hash);
 }
 
+SmallVector<CallInst*> assembly_in(llvm::Module& module) {
+    SmallVector<CallInst*> calls;
+    for (Function& function : module)
+        for (Instruction& instruction : instructions(function))
+            if (auto* call = dyn_cast<CallInst>(&instruction); call && call->isInlineAsm())
+                calls.push_back(call);
+    return calls;
+}
+
+std::unique_ptr<llvm::Module> parsed(const image::KernelImage& image, const std::string& file,
+                                     LLVMContext& context) {
+    Expected<std::unique_ptr<llvm::Module>> module =
+        parseBitcodeFile(MemoryBufferRef(image.bitcode(), file), context);
+    if (!module) throw PtxError(toString(module.takeError()), 0);
+    return std::move(*module);
+}
+
+std::string line_of(const std::string& text, int number) {
+    std::size_t begin = 0;
+    for (; number > 1 && begin != std::string::npos; --number) {
+        begin = text.find('\n', begin);
+        if (begin != std::string::npos) ++begin;
+    }
+    if (begin == std::string::npos) return "";
+    const std::string line = text.substr(begin, text.find('\n', begin) - begin);
+    const std::size_t first = line.find_first_not_of(" \t");
+    return first == std::string::npos ? "" : line.substr(first);
+}
+
+/// Operands by the names that they have in the source: %0.
+std::string as_written(const std::string& reason) {
+    const std::regex operand("%operand([0-9]+)");
+    return std::regex_replace(reason, operand, "%$1");
+}
+
+/// What is wrong with one piece, at the line of its statement.
+InlineAssemblyError located(const PtxError& error, const CallInst& call, const std::string& function) {
+    std::string reason = error.what();
+    if (const std::size_t begin = function.find(text_begins); error.line > 0 && begin != std::string::npos) {
+        const std::string before = std::string(head) + function.substr(0, begin + text_begins.size());
+        const int line = error.line - static_cast<int>(std::count(before.begin(), before.end(), '\n'));
+        const std::string text = line_of(function.substr(begin + text_begins.size()), line);
+        const std::string prefix = "inline assembly, line " + std::to_string(line) + ", \"" + text + "\": ";
+        reason = line > 0 ? prefix + reason : "inline assembly: " + reason;
+    }
+    InlineAssemblyError result(as_written(reason), error.line);
+    if (const DebugLoc& place = call.getDebugLoc()) {
+        const auto* scope = cast<DIScope>(place.getScope());
+        SmallString<256> path(scope->getFilename());
+        if (!sys::path::is_absolute(path)) {
+            path = scope->getDirectory();
+            sys::path::append(path, scope->getFilename());
+        }
+        result.file = path.str().str();
+        result.file_line = place.getLine();
+        result.file_column = place.getCol();
+    }
+    return result;
+}
+
+/// A function that stands for a piece of assembly, and a call that needs it.
+struct Needed {
+    std::string text;
+    const CallInst* call = nullptr;
+};
+
+/// The functions as one image. When there is something wrong, each is read alone to say which one it is.
+image::KernelImage read_all(const std::map<std::string, Needed>& functions, const std::string& file) {
+    std::string text(head);
+    for (const auto& [name, needed] : functions) text += needed.text;
+    try {
+        return read(text, file + ", inline assembly");
+    } catch (const PtxError&) {
+        for (const auto& [name, needed] : functions) {
+            try {
+                (void)read(std::string(head) + needed.text, file);
+            } catch (const PtxError& error) {
+                throw located(error, *needed.call, needed.text);
+            }
+        }
+        throw;
+    }
+}
+
+std::string name_of(const CallInst& call, const std::string& nameless) {
+    return name_for(nameless) + (call.getDebugLoc() ? "_inline" : "");
+}
+
 }  // namespace
+
+InlineAssembly inline_assembly_of(const image::KernelImage& image) {
+    LLVMContext context;
+    const std::unique_ptr<llvm::Module> module = parsed(image, "image", context);
+    InlineAssembly result;
+    std::vector<InlineAssemblyError>& errors = result.errors;
+    std::map<std::string, std::optional<std::pair<std::string, int>>> known;  // what is wrong with a text
+    for (CallInst* call : assembly_in(*module)) {
+        result.exists = true;
+        std::string function;
+        try {
+            function = Piece(*call).function("piece");
+            const auto [found, is_new] = known.try_emplace(function);
+            if (is_new) try {
+                    (void)read(std::string(head) + function, "image");
+                } catch (const PtxError& error) {
+                    found->second.emplace(error.what(), error.line);
+                }
+            if (found->second)
+                errors.push_back(
+                    located(PtxError(found->second->first, found->second->second), *call, function));
+        } catch (const PtxError& error) {
+            errors.push_back(located(error, *call, ""));
+        }
+    }
+    std::sort(errors.begin(), errors.end(), [](const auto& one, const auto& other) {
+        return std::tie(one.file, one.file_line, one.file_column) <
+               std::tie(other.file, other.file_line, other.file_column);
+    });
+    return result;
+}
 
 std::vector<image::KernelImage> without_inline_assembly(const image::KernelImage& image,
                                                         const std::string& file) {
     LLVMContext context;
-    Expected<std::unique_ptr<llvm::Module>> module =
-        parseBitcodeFile(MemoryBufferRef(image.bitcode(), file), context);
-    if (!module) throw PtxError(toString(module.takeError()), 0);
-    SmallVector<CallInst*> calls;
-    for (Function& function : **module)
-        for (Instruction& instruction : instructions(function))
-            if (auto* call = dyn_cast<CallInst>(&instruction); call && call->isInlineAsm())
-                calls.push_back(call);
+    const std::unique_ptr<llvm::Module> module = parsed(image, file, context);
+    const SmallVector<CallInst*> calls = assembly_in(*module);
     if (calls.empty()) return {image};
+    std::map<std::string, Needed> with_lines, without;
+    for (CallInst* call : calls) {
+        try {
+            const Piece piece(*call);
+            const std::string name = name_of(*call, piece.function(""));
+            (call->getDebugLoc() ? with_lines : without).try_emplace(name, piece.function(name), call);
+        } catch (const PtxError& error) {
+            throw located(error, *call, "");
+        }
+    }
     std::vector<image::KernelImage> result;
-    std::set<std::string> known;
+    if (!without.empty()) result.push_back(read_all(without, file));
+    if (!with_lines.empty()) result.push_back(without_lines(read_all(with_lines, file)));
     for (CallInst* call : calls) {
         Piece piece(*call);
-        const bool has_line = call->getDebugLoc();
-        const std::string name = name_for(piece.function("")) + (has_line ? "_inline" : "");
-        if (known.insert(name).second) {
-            const image::KernelImage function = read(piece.function(name), file + ", inline assembly");
-            result.push_back(has_line ? without_lines(function) : function);
-        }
-        piece.replace(name);
+        piece.replace(name_of(*call, piece.function("")));
     }
-    result.insert(result.begin(), image::KernelImage::from_module(**module, image.sources()));
+    result.insert(result.begin(), image::KernelImage::from_module(*module, image.sources()));
     return result;
 }
 

@@ -15,7 +15,7 @@ namespace {
 constexpr std::array<char, 8> magic{'C', 'U', 'D', 'A', 'S', 'I', 'M', 'I'};
 constexpr std::uint32_t version = 1;
 constexpr std::size_t header_bytes = 32;
-constexpr std::uint32_t relocatable_flag = 1;
+constexpr std::uint32_t relocatable_flag = 1, inline_assembly_flag = 2;
 
 std::uint64_t checksum_of(std::span<const std::byte> bytes) {
     return llvm::xxh3_64bits(
@@ -29,7 +29,9 @@ std::vector<std::byte> embedded_form(const EmbeddedImage& embedded) {
     image::ByteWriter whole;
     whole.raw(magic.data(), magic.size());
     whole.number(version, 4);
-    whole.number(embedded.relocatable ? relocatable_flag : 0, 4);
+    whole.number(
+        (embedded.relocatable ? relocatable_flag : 0) | (embedded.inline_assembly ? inline_assembly_flag : 0),
+        4);
     whole.number(image.size(), 8);
     whole.number(checksum_of(image), 8);
     whole.raw(image.data(), image.size());
@@ -52,7 +54,8 @@ EmbeddedImage read_embedded_image(const void* bytes) {
     const std::span image(static_cast<const std::byte*>(bytes) + header_bytes, size);
     if (checksum_of(image) != checksum)
         throw image::ImageError("embedded device code: the checksum does not match; the program was changed");
-    return {image::KernelImage::deserialise_own(image), (flags & relocatable_flag) != 0};
+    return {image::KernelImage::deserialise_own(image), (flags & relocatable_flag) != 0,
+            (flags & inline_assembly_flag) != 0};
 }
 
 }  // namespace cudasim::cuda_cpp

@@ -3,7 +3,7 @@
 //
 //   "CUDASIMI"    8 bytes
 //   version       u32, 1
-//   flags         u32: 1 relocatable
+//   flags         u32: 1 relocatable, 2 inline assembly
 //   bytes         u64, of what follows the header
 //   checksum      u64, XXH3 of that
 //   image         KernelImage::serialise()
@@ -23,6 +23,8 @@ struct EmbeddedImage {
     image::KernelImage image;
     /// It may use functions and variables of the program's other relocatable images (nvcc -dc).
     bool relocatable = false;
+    /// It has inline PTX, which the simulator needs translated (simulated_form.h).
+    bool inline_assembly = false;
 };
 
 [[nodiscard]] std::vector<std::byte> embedded_form(const EmbeddedImage& embedded);
