@@ -75,11 +75,10 @@ ALLOWED = {
     },
     "frontend/ptx": {"simulator/image"},
     "frontend/cuda_cpp/images": {"frontend/ptx", "simulator/image"},
-    "frontend/cuda_cpp/driver": {"frontend/cuda_cpp/images", "simulator/image"},
+    "frontend/cuda_cpp/driver": {"frontend/cuda_cpp/images", "frontend/ptx", "simulator/image"},
     "frontend/cuda_cpp/runtime": {
-        "debugger/control", "debugger/server", "frontend/cuda_cpp/images", "library",
-        "simulator/driver", "simulator/execution", "simulator/findings", "simulator/image", "simulator/jit", "simulator/memory",
-        "simulator/streams",
+        "debugger/control", "debugger/server", "frontend/cuda_cpp/images", "frontend/ptx", "library", "simulator/driver",
+        "simulator/execution", "simulator/findings", "simulator/image", "simulator/jit", "simulator/memory", "simulator/streams",
     },
     "frontend/cpython": set(),
     "frontend/bindings": {

@@ -3,7 +3,13 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstdio>
+
 #include "frontend/cuda_cpp/images/embedded_image.h"
+#include "frontend/cuda_cpp/images/fat_binary.h"
+#include "frontend/cuda_cpp/images/simulated_form.h"
+#include "frontend/ptx/reader.h"
+#include "simulator/driver/simulated_device.h"
 
 namespace cudasim::cudart {
 
@@ -14,7 +20,7 @@ Programs& Programs::of_this_process() {
 
 std::size_t Programs::add_image(const void* data) {
     const std::lock_guard lock(mutex_);
-    images_.push_back({.data = data, .modules = {}});
+    images_.push_back({.data = data, .modules = {}, .refused = {}});
     return images_.size() - 1;
 }
 
@@ -28,12 +34,42 @@ void Programs::add_variable(std::size_t program, const void* host_variable, std:
     variables_[host_variable] = {program, std::move(name)};
 }
 
+namespace {
+
+image::KernelImage image_of_nvcc(const void* data, const driver::Context& context) try {
+    const execution::DeviceProfile& profile = context.engine()->device.profile();
+    const int capability = 10 * profile.compute_capability_major + profile.compute_capability_minor;
+    return cuda_cpp::read_fat_binary(cuda_cpp::fat_binary_at(data), static_cast<unsigned>(capability));
+} catch (const cuda_cpp::NoPtxError& error) {
+    throw driver::Error("", driver::CudaResult{209}, error.what());  // no kernel image for the device
+} catch (const cuda_cpp::FatBinaryError& error) {
+    throw driver::Error("", driver::CudaResult{200}, error.what());  // invalid kernel image
+} catch (const ptx::PtxError& error) {
+    throw driver::Error("", driver::CudaResult{218},  // invalid PTX
+                        "embedded PTX, line " + std::to_string(error.line) + ": " + error.what());
+}
+
+/// What is loaded of the device code that clang or nvcc has put into a program.
+image::KernelImage image_at(const void* data, const driver::Context& context) {
+    if (cuda_cpp::is_fat_binary(data)) return image_of_nvcc(data, context);
+    return cuda_cpp::for_simulator(cuda_cpp::read_embedded_image(data));
+}
+
+}  // namespace
+
 std::shared_ptr<driver::Module> Programs::module_of(const std::shared_ptr<driver::Context>& context,
                                                     std::size_t program) {
     Image& image = images_[program];
     auto& module = image.modules[context->id()];
-    if (!module || !module->is_loaded())
-        module = driver::Module::load(context, cuda_cpp::read_embedded_image(image.data).image);
+    if (module && module->is_loaded()) return module;
+    if (image.refused) throw driver::Error(*image.refused);
+    try {
+        module = driver::Module::load(context, image_at(image.data, *context));
+    } catch (const driver::Error& error) {
+        std::fprintf(stderr, "cudasim: %s\n", error.what());  // once: every launch is refused with it
+        image.refused.emplace(error);
+        throw;
+    }
     return module;
 }
 

@@ -5,9 +5,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "simulator/driver/error.h"
 #include "simulator/driver/module.h"
 
 namespace cudasim::cudart {
@@ -35,6 +37,7 @@ class Programs {
     struct Image {
         const void* data = nullptr;
         std::map<std::uint64_t, std::shared_ptr<driver::Module>> modules;  ///< by context id
+        std::optional<driver::Error> refused;                              ///< why it cannot be loaded
     };
     [[nodiscard]] std::shared_ptr<driver::Module> module_of(const std::shared_ptr<driver::Context>& context,
                                                             std::size_t program);

@@ -1,0 +1,114 @@
+"""Objects and executables of NVIDIA's nvcc with cudasim's libcudart.so: their PTX runs, plain and compressed."""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+from cuda_programs import TOOLKIT, run
+
+LIBRARIES = TOOLKIT / "lib64"
+
+PROGRAM = """
+#include <cstdio>
+#include <cuda_runtime.h>
+__device__ int counter;
+__constant__ float table[64];
+template <typename T> __global__ void scale(T* p, T f, int n) {
+    __shared__ T tile[32];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    tile[threadIdx.x] = i < n ? p[i] : 0;
+    __syncthreads();
+    if (i < n) p[i] = tile[31 - threadIdx.x] * f + table[i & 63];
+    atomicAdd(&counter, 1);
+}
+__global__ void show() { printf("block %d, %d threads\\n", blockIdx.x, counter); }
+int main() {
+    float *p, h[96];
+    for (int i = 0; i < 96; ++i) h[i] = i;
+    cudaMalloc((void**)&p, sizeof h);
+    cudaMemcpy(p, h, sizeof h, cudaMemcpyHostToDevice);
+    scale<<<3, 32>>>(p, 2.0f, 96);
+    cudaMemcpy(h, p, sizeof h, cudaMemcpyDeviceToHost);
+    for (int i = 0; i < 96; ++i)
+        if (h[i] != 2 * (i / 32 * 32 + 31 - i % 32)) return 1;
+    show<<<1, 1>>>();
+    return cudaDeviceSynchronize();
+}
+"""
+
+LAUNCH = """
+__global__ void twice(float* p, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) p[i] *= 2;
+}
+void launch(float* p, int n) { twice<<<2, 32>>>(p, n); }
+"""
+
+MAIN = """
+#include <cuda_runtime.h>
+#include <cstdio>
+void launch(float*, int);
+int main() {
+    float h[64], *p;
+    for (int i = 0; i < 64; ++i) h[i] = i;
+    cudaMalloc((void**)&p, sizeof h);
+    cudaMemcpy(p, h, sizeof h, cudaMemcpyHostToDevice);
+    launch(p, 64);
+    cudaMemcpy(h, p, sizeof h, cudaMemcpyDeviceToHost);
+    printf("%g %g\\n", h[1], h[63]);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def nvidias(tmp_path_factory):
+    """A function that runs NVIDIA's nvcc in a folder, on a text."""
+    path = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+    if not os.access(path, os.X_OK) or "NVIDIA" not in subprocess.run([path, "--version"], capture_output=True, text=True).stdout:  # fmt: skip
+        pytest.skip("NVIDIA's nvcc is not installed: it makes the fat binaries")
+    folder = tmp_path_factory.mktemp("nvidia")
+
+    def compiled(text, output, *options):
+        source = folder / f"{output}.cu"
+        source.write_text(text)
+        subprocess.run([path, source, "-o", folder / output, *options], cwd=folder, check=True, timeout=300)
+        return folder / output
+
+    return compiled
+
+
+def test_an_executable_with_shared_cudart_runs_unchanged(nvidias):
+    program = nvidias(PROGRAM, "shared", "-cudart", "shared", "-arch=compute_75", "-O3")
+    result = run(program, LD_LIBRARY_PATH=str(LIBRARIES))
+    assert (result.returncode, result.stdout, result.stderr) == (0, "block 0, 96 threads\n", "")
+
+
+@pytest.mark.parametrize("mode", ["none", "speed", "balance", "size"])
+def test_objects_link_with_others_however_they_are_compressed(nvidias, mode, tmp_path):
+    """LZ4 with speed, zstd with balance and size."""
+    made = nvidias(LAUNCH, f"launch_{mode}.o", "-c", f"-compress-mode={mode}", "-arch=compute_80")
+    (tmp_path / "main.cpp").write_text(MAIN)
+    command = [
+        "g++",
+        "-I",
+        TOOLKIT / "include",
+        "main.cpp",
+        made,
+        "-o",
+        "program",
+        f"-L{LIBRARIES}",
+        "-lcudart",
+    ]
+    subprocess.run([*command, f"-Wl,-rpath,{LIBRARIES}"], cwd=tmp_path, check=True, timeout=300)
+    result = run(tmp_path / "program")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "2 126\n", "")
+
+
+def test_machine_code_alone_is_refused_with_the_flag(nvidias):
+    program = nvidias(PROGRAM, "sass", "-cudart", "shared", "-gencode", "arch=compute_80,code=sm_80")
+    result = run(program, LD_LIBRARY_PATH=str(LIBRARIES))
+    assert "machine code (SASS) for sm_80 without PTX" in result.stderr
+    assert "-gencode arch=compute_90,code=compute_90" in result.stderr
+    assert result.stderr.count("SASS") == 1  # though two launches are refused
+    assert result.returncode == 1
