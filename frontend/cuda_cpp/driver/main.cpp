@@ -17,6 +17,7 @@
 
 #include "frontend/cuda_cpp/images/device_code.h"
 #include "frontend/cuda_cpp/images/embedded_image.h"
+#include "frontend/ptx/inline_assembly.h"
 
 namespace cudasim::nvcc {
 namespace {
@@ -119,8 +120,16 @@ int run(const std::vector<std::string>& arguments) {
         }
         std::ostringstream text;
         text << std::ifstream(bitcode, std::ios::binary).rdbuf();
-        const auto bytes =
-            cuda_cpp::embedded_form({cuda_cpp::image_of_bitcode(text.str(), toolkit.string())});
+        const image::KernelImage made = cuda_cpp::image_of_bitcode(text.str(), toolkit.string());
+        const ptx::InlineAssembly assembly = ptx::inline_assembly_of(made);
+        for (const ptx::InlineAssemblyError& error : assembly.errors)
+            std::cerr << error.file << ":" << error.file_line << ": error: " << error.what() << "\n";
+        if (!assembly.errors.empty()) {
+            kill(host_pass, SIGKILL);
+            wait_for(host_pass);
+            return 1;
+        }
+        const auto bytes = cuda_cpp::embedded_form({.image = made, .inline_assembly = assembly.exists});
         std::ofstream(image, std::ios::binary)
             .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
         if (const int failed = wait_for(host_pass)) return failed;
