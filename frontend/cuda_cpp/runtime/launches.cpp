@@ -5,10 +5,12 @@
 #include <vector>
 
 #include "frontend/cuda_cpp/runtime/calls.h"
+#include "frontend/cuda_cpp/runtime/launch_runner.h"
 #include "frontend/cuda_cpp/runtime/process.h"
 #include "frontend/cuda_cpp/runtime/programs.h"
 #include "simulator/driver/event.h"
 #include "simulator/driver/launch.h"
+#include "simulator/driver/stream_work.h"
 
 using namespace cudasim;
 using namespace cudasim::cudart;
@@ -53,19 +55,25 @@ cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void**
             std::memcpy(parameters.data() + parameter.offset, arguments[i], parameter.size);
         }
         const auto key = driver::stream_key(current->device(), reinterpret_cast<std::uint64_t>(stream));
-        driver::launch_kernel(current, kernel,
-                              {.grid = {grid.x, grid.y, grid.z},
-                               .block = {block.x, block.y, block.z},
-                               .shared_bytes = shared_bytes,
-                               .stream = key},
-                              std::move(parameters), process.launch_options(),
-                              [current, module = kernel.module()](const execution::LaunchResult& result) {
-                                  const auto* error = result.error();
-                                  if (error == nullptr) return;
-                                  Process::get().report(*error, module->image().sources());
-                                  const int noticed = findings::info(error->kind).cuda_error_code;
-                                  if (noticed != 0) current->fail(static_cast<driver::CudaResult>(noticed));
-                              });
+        const driver::KernelLaunch launch{.grid = {grid.x, grid.y, grid.z},
+                                          .block = {block.x, block.y, block.z},
+                                          .shared_bytes = shared_bytes,
+                                          .stream = key};
+        auto plan = kernel.plan(driver::checked_configuration(kernel, launch), process.launch_options());
+        driver::StreamWork::of_this_process().submit(
+            key,
+            [current, plan = std::move(plan), parameters = std::move(parameters)] {
+                LaunchRunner& runner = LaunchRunner::of_this_process();
+                const auto result = runner.is_needed()
+                                        ? runner.run(plan, parameters, [] { return findings::CallChain{}; })
+                                        : driver::run(plan, parameters, plan.options);
+                const auto* error = result.error();
+                if (error == nullptr) return;
+                if (!runner.tells_findings()) Process::get().report(*error, plan.image.sources());
+                const int noticed = findings::info(error->kind).cuda_error_code;
+                if (noticed != 0) current->fail(static_cast<driver::CudaResult>(noticed));
+            },
+            {});
     });
 }
 }

@@ -5,18 +5,18 @@
 extern "C" {
 
 /// The address that the host knows the kernel by is its handle.
-cudaError_t __cudaGetKernel(void** kernel, const void* host_function) {
-    *kernel = const_cast<void*>(host_function);
+cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* host_function) {
+    *kernel = reinterpret_cast<cudaKernel_t>(const_cast<void*>(host_function));
     return cudaSuccess;
 }
 
-cudaError_t __cudaLaunchKernel(void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared_bytes,
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t shared_bytes,
                                cudaStream_t stream) {
     return cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream);
 }
 
 /// Of code compiled with --default-stream per-thread: stream 0 is the calling thread's.
-cudaError_t __cudaLaunchKernel_ptsz(void* kernel, dim3 grid, dim3 block, void** arguments,
+cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
                                     size_t shared_bytes, cudaStream_t stream) {
     const auto per_thread = reinterpret_cast<cudaStream_t>(0x2);  // cudaStreamPerThread
     return cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream ? stream : per_thread);

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "frontend/cuda_cpp/runtime/launch_runner.h"
 #include "simulator/driver/devices.h"
 #include "simulator/driver/launch_options.h"
 #include "simulator/driver/options.h"
@@ -20,6 +21,7 @@ namespace {
 std::atomic<bool> errors_reported{false};
 
 void end_with_status(int status, void*) {
+    LaunchRunner::of_this_process().finish();
     if (status != 0 || !errors_reported) return;
     std::fflush(nullptr);
     _exit(1);
