@@ -6,9 +6,14 @@
 #if defined(__CUDA__) && defined(__CUDACC__)
 #include "cudasim/device_code.h"
 #endif
+#include "builtin_types.h"
 #include "cuda_runtime_api.h"
+#include "device_launch_parameters.h"
+#include "driver_functions.h"
 #include "driver_types.h"
+#include "host_config.h"
 #include "host_defines.h"
+#include "library_types.h"
 #include "vector_functions.h"
 #include "vector_types.h"
 #if defined(__cplusplus)

@@ -1,0 +1,4 @@
+#ifndef __CUDASIM_CRT_HOST_DEFINES_H__
+#define __CUDASIM_CRT_HOST_DEFINES_H__
+#include "../host_defines.h"
+#endif
