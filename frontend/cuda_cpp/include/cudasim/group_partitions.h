@@ -4,6 +4,8 @@
 #ifndef CUDASIM_GROUP_PARTITIONS_H
 #define CUDASIM_GROUP_PARTITIONS_H
 
+#include "group_tiles.h"
+
 namespace cooperative_groups {
 
 // Tiles of a size that is known at compile time -------------------------------------------------------------
