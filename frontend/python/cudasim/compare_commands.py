@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from cudasim import errors, options, script_runner
+from cudasim.cuda_cpp import commands as cuda_cpp_commands
 from cudasim.recording_commands import LAUNCHES, fail
 
 if TYPE_CHECKING:
@@ -103,9 +104,17 @@ def _compare(parsed: argparse.Namespace) -> int:
         return fail("compare", problem)
     options.set(gpu="off")  # the command compares
     try:
-        with comparison.in_force():
-            status = script_runner.run(script)
-            stream_work.finish()
+        if cuda_cpp_commands.takes(script):
+            from cudasim.cuda_cpp import recorded_program
+
+            with comparison.in_force():
+                status = recorded_program.run(script, comparison.own.recorder, keep_after=True)
+        else:
+            with comparison.in_force():
+                status = script_runner.run(script)
+                stream_work.finish()
+    except cuda_cpp_commands.NoProgramError as error:
+        return fail("compare", error) if str(error) else error.status
     except errors.NoGpuError as error:
         print(f"cudasim compare: {error}", file=sys.stderr)
         return error.exit_status

@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from cudasim import errors, options, script_runner
+from cudasim.cuda_cpp import commands as cuda_cpp_commands
 
 if TYPE_CHECKING:
     from cudasim.recording.shares import ReplayedLaunch
@@ -168,6 +169,8 @@ def _record(parsed: argparse.Namespace) -> int:
         return fail("record", "no script given; write: cudasim record -o run.cudasim script.py [arguments]")
     if parsed.output is None:
         return fail("record", "no file given; write -o FILE before the script or directly behind it")
+    if parsed.real and cuda_cpp_commands.takes(script):
+        return fail("record", "--real is for scripts of numba.cuda; for a program in CUDA C++ write --gpu")
     if parsed.real:
         return _record_real(parsed, script)
     try:
@@ -176,8 +179,16 @@ def _record(parsed: argparse.Namespace) -> int:
     except ValueError as error:
         return fail("record", error)
     began = os.stat(file.path).st_mtime
-    with file.in_force():
-        status = script_runner.run(script)
+    if cuda_cpp_commands.takes(script):
+        from cudasim.cuda_cpp import recorded_program
+
+        try:
+            status = recorded_program.run(script, file.recorder, parsed.after or parsed.gpu)
+        except cuda_cpp_commands.NoProgramError as error:
+            return fail("record", error) if str(error) else error.status
+    else:
+        with file.in_force():
+            status = script_runner.run(script)
     recorder, refused = file.recorder, file.refused
     try:
         file.close()

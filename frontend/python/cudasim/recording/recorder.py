@@ -93,6 +93,11 @@ class Recorder:
         finally:
             _recorders.remove(self)
 
+    def offer(self, record: Any) -> None:
+        """A launch that another program has recorded, with its memory; it is taken as if this process had launched it."""
+        if number := self._wants(record.display_name):
+            self._taken(record.numbered(number), number, "")
+
     def _wants(self, name: str) -> int:
         if self._selection.kernel not in (None, name):
             self.others[name] = None
