@@ -2,14 +2,21 @@
 #include "frontend/cuda_cpp/images/device_code.h"
 
 #include <llvm/ADT/SmallString.h>
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/IR/DebugInfo.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/Path.h>
+#include <llvm/Transforms/IPO/GlobalDCE.h>
 
 #include <map>
+#include <vector>
+
+#include "frontend/ptx/inline_assembly.h"
 
 namespace cudasim::cuda_cpp {
 namespace {
@@ -28,26 +35,89 @@ bool is_the_users(llvm::StringRef path, llvm::StringRef toolkit) {
            !path.starts_with("/usr/include/") && !path.starts_with("/usr/bin/");
 }
 
+/// With relocatable device code clang 19 defines `x__static__<hash>` (`__intern__` for functions) for what has
+/// internal linkage, and code that it has written before still names `x`.
+void name_internal_symbols(llvm::Module& module) {
+    std::vector<llvm::GlobalObject*> defined;
+    for (llvm::GlobalObject& object : module.global_objects())
+        if (!object.isDeclaration()) defined.push_back(&object);
+    for (llvm::GlobalObject* object : defined)
+        for (const llvm::StringRef infix : {"__static__", "__intern__"}) {
+            const std::size_t at = object->getName().rfind(infix);
+            if (at == llvm::StringRef::npos) continue;
+            llvm::GlobalValue* used = module.getNamedValue(object->getName().take_front(at));
+            if (used == nullptr || !used->isDeclaration() || used->getType() != object->getType()) continue;
+            used->replaceAllUsesWith(object);
+            used->eraseFromParent();
+        }
+}
+
+bool is_kernel(const llvm::Module& module, const llvm::Function& function) {
+    const llvm::NamedMDNode* annotations = module.getNamedMetadata("nvvm.annotations");
+    if (annotations == nullptr) return false;
+    for (const llvm::MDNode* node : annotations->operands()) {
+        const auto* value = llvm::dyn_cast_or_null<llvm::ValueAsMetadata>(node->getOperand(0));
+        const auto* kind = llvm::dyn_cast_or_null<llvm::MDString>(node->getOperand(1));
+        if (value != nullptr && kind != nullptr && value->getValue() == &function &&
+            kind->getString() == "kernel")
+            return true;
+    }
+    return false;
+}
+
+/// A whole program's device functions are its own: those that no kernel and no variable needs go, as nvcc's do.
+void drop_unused_functions(llvm::Module& module) {
+    for (llvm::Function& function : module)
+        if (!function.isDeclaration() && !is_kernel(module, function)) {
+            function.setComdat(nullptr);
+            function.setLinkage(llvm::GlobalValue::InternalLinkage);
+            function.setVisibility(llvm::GlobalValue::DefaultVisibility);
+        }
+    llvm::ModuleAnalysisManager analyses;
+    llvm::GlobalDCEPass().run(module, analyses);
+}
+
+bool has_inline_assembly(const llvm::Module& module) {
+    for (const llvm::Function& function : module)
+        for (const llvm::Instruction& instruction : llvm::instructions(function))
+            if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+                call != nullptr && call->isInlineAsm())
+                return true;
+    return false;
+}
+
 }  // namespace
 
-image::KernelImage image_of_bitcode(const std::string& bitcode, std::string_view toolkit) {
+image::KernelImage image_of_bitcode(const std::string& bitcode, const DeviceCode& about) {
     llvm::LLVMContext context;
     auto module = llvm::parseBitcodeFile({llvm::StringRef(bitcode), "device code"}, context);
     if (!module) throw image::ImageError("device code: " + llvm::toString(module.takeError()));
+    name_internal_symbols(**module);
+    if (!about.relocatable) drop_unused_functions(**module);
     std::map<std::string, std::string> texts;
     llvm::DebugInfoFinder finder;
     finder.processModule(**module);
     const auto add = [&](const llvm::DIFile* file) {
         if (file == nullptr) return;
         const std::string path = path_of(*file);
-        if (texts.contains(path) || !is_the_users(path, toolkit)) return;
+        if (texts.contains(path) || !is_the_users(path, about.toolkit)) return;
         if (auto text = llvm::MemoryBuffer::getFile(path)) texts.emplace(path, (*text)->getBuffer().str());
     };
     for (const llvm::DICompileUnit* unit : finder.compile_units()) add(unit->getFile());
     for (const llvm::DISubprogram* function : finder.subprograms()) add(function->getFile());
     std::vector<image::SourceFile> sources;
     for (auto& [path, text] : texts) sources.push_back({path, text});
-    return image::KernelImage::from_module(**module, std::move(sources));
+    auto image = image::KernelImage::from_module(**module, std::move(sources));
+    // The image keeps the assembly, for a GPU; here it is only tried.
+    if (has_inline_assembly(**module)) (void)ptx::with_translated_assembly(image);
+    return image;
+}
+
+std::string name_of_registration(const std::string& source) {
+    // GlobalValue::getGUID() of the wrapper, which has internal linkage.
+    const auto identifier = llvm::GlobalValue::getGlobalIdentifier(
+        "__cuda_fatbin_wrapper", llvm::GlobalValue::InternalLinkage, source);
+    return "__cudaRegisterLinkedBinary__nv_" + llvm::utohexstr(llvm::GlobalValue::getGUID(identifier), true);
 }
 
 }  // namespace cudasim::cuda_cpp

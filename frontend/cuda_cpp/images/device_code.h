@@ -3,15 +3,24 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "simulator/image/kernel_image.h"
 
 namespace cudasim::cuda_cpp {
 
+struct DeviceCode {
+    /// The folder whose files are not the user's: their texts are left out.
+    std::string toolkit;
+    /// Other images of the program may use its functions (nvcc -dc). Else those that no kernel needs are left out.
+    bool relocatable = false;
+};
+
 /// @param bitcode of a compiler that this process has started itself
-/// @param toolkit the folder whose files are not the user's: their texts are left out
-/// @throws image::ImageError
-[[nodiscard]] image::KernelImage image_of_bitcode(const std::string& bitcode, std::string_view toolkit);
+/// @throws image::ImageError; ptx::PtxError for inline assembly that the simulator cannot translate
+[[nodiscard]] image::KernelImage image_of_bitcode(const std::string& bitcode, const DeviceCode& about);
+
+/// The function that clang's constructor calls to register the relocatable image of an object. Its name is made
+/// of the source's as clang is given it. include/cudasim/translation_unit.h defines it.
+[[nodiscard]] std::string name_of_registration(const std::string& source);
 
 }  // namespace cudasim::cuda_cpp

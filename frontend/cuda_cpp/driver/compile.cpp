@@ -1,0 +1,245 @@
+// See compile.h.
+#include "frontend/cuda_cpp/driver/compile.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <sstream>
+
+#include "frontend/cuda_cpp/driver/diagnostics.h"
+#include "frontend/cuda_cpp/driver/flags.h"
+#include "frontend/cuda_cpp/driver/foreign_headers.h"
+#include "frontend/cuda_cpp/images/device_code.h"
+#include "frontend/cuda_cpp/images/embedded_image.h"
+
+namespace cudasim::nvcc {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string file_bytes(const std::string& path) {
+    std::ostringstream text;
+    text << std::ifstream(path, std::ios::binary).rdbuf();
+    return text.str();
+}
+
+/// Reads what is there. @return false at the end
+bool read_some(int file, std::string& text) {
+    std::array<char, 16384> buffer;
+    const ssize_t bytes = read(file, buffer.data(), buffer.size());
+    if (bytes > 0) text.append(buffer.data(), static_cast<std::size_t>(bytes));
+    return bytes > 0 || (bytes < 0 && (errno == EINTR || errno == EAGAIN));
+}
+
+/// Both passes over one source. The host pass waits at its end for the image, which comes through a FIFO.
+class TwoPasses {
+  public:
+    TwoPasses(const Command& device, const Command& host, std::string bitcode, std::string fifo)
+        : bitcode_(std::move(bitcode)),
+          fifo_(std::move(fifo)),
+          device_(device, Process::Errors::read),
+          host_(host, Process::Errors::read) {}
+    ~TwoPasses() {
+        if (image_pipe_ >= 0) close(image_pipe_);
+    }
+
+    /// @param image_of makes the image of the device pass's output; what it throws ends the host pass
+    template <typename MakeImage>
+    int run(const MakeImage& image_of) {
+        while (!device_status_ || !host_status_) {
+            check_signals();
+            std::array<pollfd, 3> files{{{device_status_ ? -1 : device_.error_output(), POLLIN, 0},
+                                         {host_status_ ? -1 : host_.error_output(), POLLIN, 0},
+                                         {image_pipe_, POLLOUT, 0}}};
+            const bool opening = !image_.empty() && image_pipe_ < 0;
+            if (poll(files.data(), files.size(), opening ? 1 : -1) < 0) continue;
+            if (files[0].revents != 0 && !read_some(device_.error_output(), device_messages)) {
+                device_status_ = device_.wait();
+                if (*device_status_ != 0) {
+                    // Errors of host code show in the device pass, too: clang parses both.
+                    if (!host_status_) host_.end();
+                    return *device_status_;
+                }
+                image_ = image_of(bitcode_);
+                left_ = image_;
+            }
+            if (files[1].revents != 0 && !read_some(host_.error_output(), host_messages))
+                host_status_ = host_.wait();
+            if (!left_.empty() && !host_status_) give_image();
+        }
+        return *host_status_;
+    }
+
+    std::string device_messages, host_messages;
+
+  private:
+    void give_image() {
+        // The reader may not be there yet.
+        if (image_pipe_ < 0) image_pipe_ = open(fifo_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+        if (image_pipe_ < 0) return;
+        while (!left_.empty()) {
+            const ssize_t bytes = write(image_pipe_, left_.data(), left_.size());
+            if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) return;
+            if (bytes < 0) left_ = {};  // the host pass has ended
+            if (bytes > 0) left_ = left_.subspan(static_cast<std::size_t>(bytes));
+        }
+        close(image_pipe_);
+        image_pipe_ = -2;
+    }
+
+    std::string bitcode_, fifo_;
+    Process device_, host_;
+    std::optional<int> device_status_, host_status_;
+    std::vector<std::byte> image_;
+    std::span<const std::byte> left_;
+    int image_pipe_ = -1;
+};
+
+/// Words of -Xcompiler that clang's message says it does not know.
+std::vector<std::string> unknown_words(const Build& build, const std::string& messages) {
+    std::vector<std::string> unknown;
+    for (const auto& word : build.line.all(Option::to_compiler))
+        for (const char* text :
+             {"unknown argument: '", "unknown argument '", "unsupported option '", "unsupported argument '"})
+            if (messages.find("error: " + (text + word) + "'") != std::string::npos) unknown.push_back(word);
+    return unknown;
+}
+
+/// Differs between objects that can be in one program.
+std::string identity_of(const std::string& source, const std::string& output, const Build& build) {
+    std::string all = fs::absolute(source).string() + '\n' + fs::absolute(output).string();
+    for (const auto& each : build.line.all(Option::define)) all += '\n' + each;
+    // FNV-1a, 64 bits
+    std::uint64_t hash = 0xcbf29ce484222325;
+    for (const unsigned char c : all) hash = (hash ^ c) * 0x100000001b3;
+    std::ostringstream text;
+    text << std::hex << hash;
+    return text.str();
+}
+
+Command device_command(const Build& build, const std::string& source, const std::string& identity,
+                       const std::string& bitcode, const std::vector<std::string>& without) {
+    Command command = clang_command(build, Pass::device, source, identity, without);
+    // Bugs are found before any optimiser removes them: -O1 with passes off has the debug information and
+    // attributes of optimised code, and nothing else. The PTX version is one whose instructions clang's headers use.
+    for (const char* each : {"-Xclang", "-target-feature", "-Xclang", "+ptx83", "-O1", "-Xclang",
+                             "-disable-llvm-passes", "-g", "-Xclang", "-debug-info-kind=limited",
+                             "-fno-finite-loops", "-fno-delete-null-pointer-checks", "-MD", "-MF"})
+        command.push_back(each);
+    command.push_back(bitcode + ".d");
+    command.insert(command.end(), {"-emit-llvm", "-c", source, "-o", bitcode});
+    return command;
+}
+
+int compile_to_object(const Build& build, const std::string& source, const std::string& object) {
+    const std::string identity = identity_of(source, object, build);
+    const fs::path folder = build.work;
+    const std::string stem = fs::path(source).stem();
+    const std::string bitcode = folder / (stem + ".device.bc"), fifo = folder / (stem + ".image");
+    std::vector<std::string> without;
+    while (true) {
+        const Command device = device_command(build, source, identity, bitcode, without);
+        Command host = clang_command(build, Pass::host, source, identity, without);
+        add_dependency_options(build, object, host);
+        host.insert(host.end(),
+                    {"-Xclang", "-fcuda-include-gpubinary", "-Xclang", fifo, "-c", source, "-o", object});
+        build.show(device);
+        build.show(host);
+        if (build.dry_run) return 0;
+        fs::remove(fifo);
+        if (mkfifo(fifo.c_str(), 0600) != 0) throw Fatal("Cannot make " + fifo);
+        Diagnostics diagnostics;
+        TwoPasses passes(device, host, bitcode, fifo);
+        const auto show_messages = [&] {
+            std::cerr << diagnostics.unseen(passes.device_messages)
+                      << diagnostics.unseen(passes.host_messages) << std::flush;
+        };
+        int status = 0;
+        try {
+            status = passes.run([&](const std::string& file) {
+                refuse_foreign_headers(build, file + ".d");
+                return cuda_cpp::embedded_form(
+                    {cuda_cpp::image_of_bitcode(file_bytes(file),
+                                                {build.tools.toolkit.string(), build.relocatable}),
+                     build.relocatable});
+            });
+        } catch (const std::exception&) {
+            show_messages();
+            throw;
+        }
+        if (status != 0 && without.empty()) {
+            without = unknown_words(build, passes.device_messages + passes.host_messages);
+            if (!without.empty()) continue;
+        }
+        show_messages();
+        if (status >= 128)
+            std::cerr << "nvcc error   : '" << build.tools.clang.string() << "' died due to signal "
+                      << status - 128 << "\n";
+        return status;
+    }
+}
+
+}  // namespace
+
+void Build::show(const Command& command) const {
+    if (dry_run || verbose) std::cerr << "#$ " << shell_text(command) << std::endl;
+}
+
+int Build::execute(const Command& command) const {
+    show(command);
+    return dry_run ? 0 : run(command);
+}
+
+int compile_cuda(const Build& build, const std::string& source, Result result, const std::string& output) {
+    if (result == Result::object) return compile_to_object(build, source, output);
+    const std::string identity = identity_of(source, output, build);
+    Command command =
+        clang_command(build, result == Result::ptx ? Pass::device : Pass::host, source, identity, {});
+    const CommandLine& line = build.line;
+    if (result == Result::ptx) {
+        command.insert(command.end(), {"-Xclang", "-target-feature", "-Xclang", "+ptx83", "-O3", "-S"});
+    } else if (result == Result::preprocessed) {
+        command.push_back("-E");
+    } else {
+        command.push_back(line.has(Option::dependencies) ? "-M" : "-MM");
+        const std::string target = line.last(Option::dependency_target);
+        command.insert(command.end(),
+                       {"-MT", target.empty() ? fs::path(source).stem().string() + ".o" : target});
+        if (line.has(Option::phony_targets)) command.push_back("-MP");
+    }
+    command.push_back(source);
+    if (!output.empty()) command.insert(command.end(), {"-o", output});
+    return build.execute(command);
+}
+
+int compile_host(const Build& build, const std::string& source, const std::string& language, Result result,
+                 const std::string& output) {
+    if (result == Result::ptx) throw Fatal("'" + source + "' is host code; there is no PTX of it");
+    Command command = host_command(build, language);
+    if (result == Result::object) {
+        add_dependency_options(build, output, command);
+        command.push_back("-c");
+    } else if (result == Result::preprocessed) {
+        command.push_back("-E");
+    } else {
+        command.push_back(build.line.has(Option::dependencies) ? "-M" : "-MM");
+        if (build.line.has(Option::dependency_target))
+            command.insert(command.end(), {"-MT", build.line.last(Option::dependency_target)});
+        if (build.line.has(Option::phony_targets)) command.push_back("-MP");
+    }
+    command.push_back(source);
+    if (!output.empty()) command.insert(command.end(), {"-o", output});
+    return build.execute(command);
+}
+
+}  // namespace cudasim::nvcc

@@ -1,0 +1,72 @@
+// See diagnostics.h.
+#include "frontend/cuda_cpp/driver/diagnostics.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+#include <vector>
+
+namespace cudasim::nvcc {
+namespace {
+
+std::string without_colour(std::string_view line) {
+    std::string plain;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+        if (line[i] == '\033') {
+            while (i < line.size() && !std::isalpha(static_cast<unsigned char>(line[i]))) ++i;
+            continue;
+        }
+        plain += line[i];
+    }
+    return plain;
+}
+
+/// "2 warnings and 1 error generated when compiling for sm_75."
+bool counts_messages(std::string_view line) {
+    return !line.empty() && std::isdigit(static_cast<unsigned char>(line[0])) != 0 &&
+           (line.find("error generated") != line.npos || line.find("errors generated") != line.npos ||
+            line.find("warning generated") != line.npos || line.find("warnings generated") != line.npos);
+}
+
+/// Notes, pieces of source and instantiations follow the message that they belong to.
+bool is_a_message(std::string_view line) {
+    for (const char* kind : {": warning: ", ": error: ", ": fatal error: ", ": remark: "})
+        if (line.find(kind) != line.npos) return true;
+    return line.starts_with("warning: ") || line.starts_with("error: ");
+}
+
+bool leads_to_a_message(std::string_view line) {
+    return line.starts_with("In file included from ") || line.starts_with("In module ");
+}
+
+}  // namespace
+
+std::string Diagnostics::unseen(const std::string& text) {
+    std::string result, leading, whole, key;
+    const auto finish = [&] {
+        if (!whole.empty() && seen_.insert(key).second) result += whole;
+        whole.clear();
+        key.clear();
+    };
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
+        const std::string line = text.substr(at, end - at);
+        const std::string plain = without_colour(line);
+        at = end;
+        if (counts_messages(plain)) continue;
+        if (leads_to_a_message(plain)) {
+            if (leading.empty()) finish();
+            leading += line;
+            continue;
+        }
+        if (is_a_message(plain)) finish();
+        whole += leading + line;
+        key += plain;
+        leading.clear();
+    }
+    whole += leading;
+    finish();
+    return result;
+}
+
+}  // namespace cudasim::nvcc

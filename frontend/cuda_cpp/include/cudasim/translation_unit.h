@@ -1,0 +1,23 @@
+// What nvcc includes before each .cu file.
+#ifndef CUDASIM_TRANSLATION_UNIT_H
+#define CUDASIM_TRANSLATION_UNIT_H
+
+#include <cuda_runtime.h>
+
+#if defined(CUDASIM_REGISTER_LINKED_BINARY) && !defined(__CUDA_ARCH__)
+// With relocatable device code, clang's constructor calls a function with a name of its own for each object,
+// which nvcc's step "device link" is to define. Here device code is linked when the program loads, so the object
+// brings the function itself. Whole programs and shared libraries with the same name take any one of them.
+extern "C" {
+void** __cudaRegisterFatBinary(void*);
+void __cudaRegisterFatBinaryEnd(void**);
+__attribute__((weak, visibility("hidden"), used)) void CUDASIM_REGISTER_LINKED_BINARY(
+    void (*register_globals)(void**), void* wrapper, void*, void (*)(void*)) {
+    void** handle = __cudaRegisterFatBinary(wrapper);
+    register_globals(handle);
+    __cudaRegisterFatBinaryEnd(handle);
+}
+}
+#endif
+
+#endif
