@@ -168,10 +168,8 @@ int compile_to_object(const Build& build, const std::string& source, const std::
         try {
             status = passes.run([&](const std::string& file) {
                 refuse_foreign_headers(build, file + ".d");
-                return cuda_cpp::embedded_form(
-                    {cuda_cpp::image_of_bitcode(file_bytes(file),
-                                                {build.tools.toolkit.string(), build.relocatable}),
-                     build.relocatable});
+                return cuda_cpp::embedded_form(cuda_cpp::image_of_bitcode(
+                    file_bytes(file), {build.tools.toolkit.string(), build.relocatable}));
             });
         } catch (const std::exception&) {
             show_messages();

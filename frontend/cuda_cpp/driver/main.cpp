@@ -7,6 +7,7 @@
 #include "frontend/cuda_cpp/driver/build.h"
 #include "frontend/cuda_cpp/driver/processes.h"
 #include "frontend/cuda_cpp/driver/toolchain.h"
+#include "frontend/cuda_cpp/images/device_code.h"
 
 namespace cudasim::nvcc {
 namespace {
@@ -53,6 +54,8 @@ int main(int count, char** arguments) {
     } catch (const Interrupted& interrupted) {
         signal(interrupted.signal, SIG_DFL);
         raise(interrupted.signal);
+    } catch (const cudasim::cuda_cpp::SourceErrors& errors) {
+        std::cerr << errors.what() << "\n";
     } catch (const std::exception& error) {
         std::cerr << "nvcc fatal   : " << error.what() << "\n";
     }

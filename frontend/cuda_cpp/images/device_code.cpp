@@ -86,9 +86,21 @@ bool has_inline_assembly(const llvm::Module& module) {
     return false;
 }
 
+void require_translatable(const image::KernelImage& image) {
+    std::string lines;
+    for (const auto& error : ptx::inline_assembly_of(image).errors) {
+        if (!lines.empty()) lines += "\n";
+        if (!error.file.empty())
+            lines += error.file + ":" + std::to_string(error.file_line) + ":" +
+                     std::to_string(error.file_column) + ": ";
+        lines += std::string("error: ") + error.what();
+    }
+    if (!lines.empty()) throw SourceErrors(lines);
+}
+
 }  // namespace
 
-image::KernelImage image_of_bitcode(const std::string& bitcode, const DeviceCode& about) {
+EmbeddedImage image_of_bitcode(const std::string& bitcode, const DeviceCode& about) {
     llvm::LLVMContext context;
     auto module = llvm::parseBitcodeFile({llvm::StringRef(bitcode), "device code"}, context);
     if (!module) throw image::ImageError("device code: " + llvm::toString(module.takeError()));
@@ -107,10 +119,11 @@ image::KernelImage image_of_bitcode(const std::string& bitcode, const DeviceCode
     for (const llvm::DISubprogram* function : finder.subprograms()) add(function->getFile());
     std::vector<image::SourceFile> sources;
     for (auto& [path, text] : texts) sources.push_back({path, text});
-    auto image = image::KernelImage::from_module(**module, std::move(sources));
+    EmbeddedImage embedded{image::KernelImage::from_module(**module, std::move(sources)), about.relocatable,
+                           has_inline_assembly(**module)};
     // The image keeps the assembly, for a GPU; here it is only tried.
-    if (has_inline_assembly(**module)) (void)ptx::with_translated_assembly(image);
-    return image;
+    if (embedded.inline_assembly) require_translatable(embedded.image);
+    return embedded;
 }
 
 std::string name_of_registration(const std::string& source) {

@@ -2,11 +2,17 @@
 // information names.
 #pragma once
 
+#include <stdexcept>
 #include <string>
 
-#include "simulator/image/kernel_image.h"
+#include "frontend/cuda_cpp/images/embedded_image.h"
 
 namespace cudasim::cuda_cpp {
+
+/// Inline PTX that the simulator cannot translate: what() is complete lines, `file:line:column: error: text`.
+struct SourceErrors : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
 
 struct DeviceCode {
     /// The folder whose files are not the user's: their texts are left out.
@@ -16,8 +22,8 @@ struct DeviceCode {
 };
 
 /// @param bitcode of a compiler that this process has started itself
-/// @throws image::ImageError; ptx::PtxError for inline assembly that the simulator cannot translate
-[[nodiscard]] image::KernelImage image_of_bitcode(const std::string& bitcode, const DeviceCode& about);
+/// @throws image::ImageError; SourceErrors
+[[nodiscard]] EmbeddedImage image_of_bitcode(const std::string& bitcode, const DeviceCode& about);
 
 /// The function that clang's constructor calls to register the relocatable image of an object. Its name is made
 /// of the source's as clang is given it. include/cudasim/translation_unit.h defines it.
