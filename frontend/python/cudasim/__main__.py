@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _USAGE = """usage: python -m cudasim script.py [arguments]
        python -m cudasim -m module [arguments]
 
-       python -m cudasim run|check|debug|dap|info|ir|record|replay|show|cache ...
+       python -m cudasim run|check|debug|dap|info|ir|record|replay|show|cache|toolkit|env|nvcc ...
 
 Runs a script or module with numba.cuda simulated by cudasim, or a command of the program `cudasim`. For options see
 `python -m cudasim run --help`.
@@ -33,6 +33,9 @@ _COMMANDS = (
     "replay",
     "show",
     "cache",
+    "toolkit",
+    "env",
+    "nvcc",
 )
 
 

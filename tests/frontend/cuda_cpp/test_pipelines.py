@@ -4,7 +4,7 @@ host computes."""
 import pathlib
 
 import pytest
-from cuda_programs import compiled, needs_clang, output_of, run
+from cuda_programs import compiled, needs_clang, run
 
 pytestmark = needs_clang
 
