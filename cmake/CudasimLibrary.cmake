@@ -38,7 +38,7 @@ function(cudasim_library name)
 endfunction()
 
 set(CUDASIM_LLVM_COMPONENTS core support analysis passes irreader bitreader bitwriter linker orcjit NVPTX
-    native instcombine scalaropts ipo vectorize transformutils target mc debuginfodwarf object)
+    native instcombine scalaropts ipo vectorize transformutils target mc debuginfodwarf symbolize object)
 
 # cudasim_link_llvm(target static|shared)
 function(cudasim_link_llvm name how)

@@ -9,6 +9,7 @@
 #include "simulator/checks/checks.h"
 #include "simulator/driver/stream_work.h"
 #include "simulator/execution/loaded_image.h"
+#include "simulator/memory/host_guard.h"
 
 namespace cudasim::driver {
 
@@ -159,6 +160,7 @@ execution::LaunchResult SimulatedDevice::launch(execution::HostKernel& kernel,
 SimulatedDevice::LaunchScope::LaunchScope(SimulatedDevice& owner) : owner_(owner) {
     const std::lock_guard lock(owner_.mutex_);
     ++owner_.launches_;
+    memory::host_guard::enter();
 }
 
 SimulatedDevice::LaunchScope::~LaunchScope() {
@@ -168,6 +170,7 @@ SimulatedDevice::LaunchScope::~LaunchScope() {
         if (--owner_.launches_ == 0) pending.swap(owner_.pending_);
     }
     for (const auto pointer : pending) owner_.free_quietly(pointer);
+    memory::host_guard::leave();
 }
 
 /// Whether the memory is freed when the launches that run now have ended.

@@ -23,6 +23,7 @@
 #include "simulator/execution/stop.h"
 #include "simulator/execution/worker_pool.h"
 #include "simulator/fiber/stack_slab.h"
+#include "simulator/memory/host_guard.h"
 #include "simulator/memory/host_memory.h"
 #include "simulator/memory/shadow.h"
 
@@ -202,6 +203,7 @@ void Device::copy_to_device(DevicePointer target, const void* source, std::uint6
     }
     state_->memory->tell_copies(
         {CopyKind::to_device, target, reinterpret_cast<std::uint64_t>(source), bytes});
+    const memory::host_guard::EngineAccess access;
     std::memcpy(reinterpret_cast<void*>(target), source, bytes);
 }
 
@@ -212,6 +214,7 @@ void Device::copy_from_device(void* target, DevicePointer source, std::uint64_t 
     }
     state_->memory->tell_copies(
         {CopyKind::from_device, reinterpret_cast<std::uint64_t>(target), source, bytes});
+    const memory::host_guard::EngineAccess access;
     std::memcpy(target, reinterpret_cast<const void*>(source), bytes);
 }
 
@@ -222,6 +225,7 @@ void Device::copy_within_device(DevicePointer target, DevicePointer source, std:
         require_range(state_->memory->arena, source, bytes, "the source of a copy");
     }
     state_->memory->tell_copies({CopyKind::within_device, target, source, bytes});
+    const memory::host_guard::EngineAccess access;
     std::memmove(reinterpret_cast<void*>(target), reinterpret_cast<const void*>(source), bytes);
 }
 
@@ -235,6 +239,7 @@ void Device::copy_from_peer(DevicePointer target, const Device& peer, DevicePoin
     require(*this, target, "the target of a copy");
     peer.state_->memory->tell_copies({CopyKind::from_device, target, source, bytes});
     state_->memory->tell_copies({CopyKind::to_device, target, source, bytes});
+    const memory::host_guard::EngineAccess access;
     std::memmove(reinterpret_cast<void*>(target), reinterpret_cast<const void*>(source), bytes);
 }
 
@@ -244,6 +249,7 @@ void Device::fill(DevicePointer target, std::uint8_t value, std::uint64_t bytes)
         require_range(state_->memory->arena, target, bytes, "the target of a fill");
     }
     state_->memory->tell_copies({CopyKind::fill, target, 0, bytes});
+    const memory::host_guard::EngineAccess access;
     std::memset(reinterpret_cast<void*>(target), value, bytes);
 }
 
@@ -443,6 +449,7 @@ bool others_see_memory(const Device::State& state) {
 LaunchResult Device::launch(LoadedImage& image, std::string_view kernel,
                             const LaunchConfiguration& configuration, std::span<const std::byte> parameters,
                             const LaunchOptions& options) {
+    const memory::host_guard::EngineAccess access;
     check_configuration(state_->profile, configuration);
     image::HostPoll poll;
     bool cancelled = false;
@@ -490,6 +497,7 @@ LaunchResult Device::launch(LoadedImage& image, std::string_view kernel,
 
 LaunchResult Device::launch(HostKernel& kernel, const LaunchConfiguration& configuration,
                             const LaunchOptions& options) {
+    const memory::host_guard::EngineAccess access;
     check_configuration(state_->profile, configuration);
     check_shared_memory(state_->profile, 0, configuration.dynamic_shared_bytes);
     Launch launch;

@@ -7,6 +7,7 @@
 #include "simulator/execution/launch.h"
 #include "simulator/execution/launch_memory.h"
 #include "simulator/jit/hooks.h"
+#include "simulator/memory/host_guard.h"
 #include "simulator/memory/shadow.h"
 
 namespace cudasim::execution {
@@ -119,6 +120,7 @@ void LoadedImage::place_globals(const jit::GlobalsLayout& layout) {
                                                        " bytes of global variables");
     memory::Shadow& shadow = memory::Shadow::instance();
     shadow.set(*base, layout.bytes, memory::Access::none);
+    const memory::host_guard::EngineAccess access;
     auto* bytes = reinterpret_cast<std::byte*>(*base);
     for (const auto& variable : layout.variables) {
         if (variable.initialised)

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <new>
 
+#include "simulator/memory/host_guard.h"
 #include "simulator/memory/host_memory.h"
 #include "simulator/memory/shadow.h"
 
@@ -76,6 +77,7 @@ Arena::Arena(std::uint64_t capacity, std::uint64_t preferred_base) : capacity_(c
         capacity_ = std::min(capacity_, reserved_);
         free_[base_ + alignment] = reserved_ - alignment;
         shared_.emplace(base_, reserved_);
+        host_guard::arena_made(base_, reserved_);
         return;
     }
     throw std::bad_alloc();
@@ -83,6 +85,7 @@ Arena::Arena(std::uint64_t capacity, std::uint64_t preferred_base) : capacity_(c
 
 Arena::~Arena() {
     for (const auto& [address, allocation] : live_) set_access(address, allocation.bytes, Access::none);
+    host_guard::arena_gone(base_);
     munmap(reinterpret_cast<void*>(base_), reserved_);
 }
 
@@ -149,7 +152,9 @@ bool Arena::fits(std::uint64_t bytes, bool counted) const {
 /// Makes a place that was taken a live allocation.
 void Arena::open(std::uint64_t address, std::uint64_t bytes, std::string label, bool poison, bool read_only,
                  bool counted) {
+    const host_guard::EngineAccess access;
     if (counted) in_use_ += bytes;
+    if (!counted) host_guard::shared_with_host(address, footprint_of(bytes, counted));
     if (poison) fill_poison(reinterpret_cast<std::byte*>(address), bytes);
     Allocation allocation{address, bytes, std::move(label), read_only, counted};
     set_access(address, bytes, access_of(allocation));
@@ -197,6 +202,7 @@ bool Arena::adopt(std::uint64_t address, std::uint64_t bytes, std::string label)
 std::optional<SharedPages::Place> Arena::share(std::uint64_t address) {
     auto it = live_.find(address);
     if (it == live_.end() || it->second.adopted) return std::nullopt;
+    const host_guard::EngineAccess access;
     it->second.shared = true;
     return shared_->share(address, it->second.bytes);
 }
@@ -212,6 +218,8 @@ bool Arena::free(std::uint64_t address) {
         --adopted_;
         return true;
     }
+    const host_guard::EngineAccess access;
+    if (!allocation.counted) host_guard::no_longer_shared(address);
     if (allocation.shared) shared_->unshare(address, allocation.bytes);
     const std::uint64_t footprint = footprint_of(allocation.bytes, allocation.counted);
     if (footprint > quarantine_limit) {

@@ -13,6 +13,8 @@
 #include <system_error>
 #include <vector>
 
+#include "simulator/memory/host_guard.h"
+
 namespace cudasim::memory {
 
 namespace {
@@ -137,6 +139,7 @@ void SharedPages::unshare(std::uint64_t address, std::uint64_t bytes) {
 }
 
 void SharedPages::in_child() {
+    const host_guard::EngineAccess access;
     for (SharedPages* each : registry().all) {
         for (const auto& [address, pages] : each->shared_) each->make_private(pages, true);
         each->shared_.clear();

@@ -75,10 +75,12 @@ ALLOWED = {
     },
     "frontend/ptx": {"simulator/image"},
     "frontend/cuda_cpp/images": {"frontend/ptx", "simulator/image"},
+    "frontend/cuda_cpp/host_code": {"simulator/findings"},
     "frontend/cuda_cpp/driver": {"frontend/cuda_cpp/images", "frontend/ptx", "simulator/image"},
     "frontend/cuda_cpp/runtime": {
-        "debugger/control", "debugger/server", "frontend/cuda_cpp/images", "frontend/ptx", "library", "simulator/driver",
-        "simulator/execution", "simulator/findings", "simulator/image", "simulator/jit", "simulator/memory", "simulator/streams",
+        "debugger/control", "debugger/server", "frontend/cuda_cpp/host_code", "frontend/cuda_cpp/images", "frontend/ptx",
+        "library", "simulator/driver", "simulator/execution", "simulator/findings", "simulator/image", "simulator/jit",
+        "simulator/memory", "simulator/streams",
     },
     "frontend/cpython": set(),
     "frontend/bindings": {

@@ -1,0 +1,21 @@
+// What reports call the memory of C++ programs: by the call that allocated it. An allocation is labelled with
+// the function and its return address, "cudaMalloc@0x55d0c0de1234", which costs no look-up; when a report is
+// written the line takes its place: "d_a (cudaMalloc at main.cu:12)".
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace cudasim::cuda_cpp {
+
+/// @param function of the runtime API, a word
+[[nodiscard]] std::string call_label(std::string_view function, const void* return_address);
+
+/// The text with the line in the place of every label in it.
+[[nodiscard]] std::string with_lines(std::string_view text);
+
+/// The variable whose address is the first argument of a call in a line of source: "d_a" for
+/// "CHECK(cudaMalloc((void**)&d_a, bytes));". Empty where there is no such call.
+[[nodiscard]] std::string first_argument(std::string_view line, std::string_view function);
+
+}  // namespace cudasim::cuda_cpp

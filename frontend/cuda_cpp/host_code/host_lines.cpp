@@ -1,0 +1,101 @@
+// See host_lines.h.
+#include "frontend/cuda_cpp/host_code/host_lines.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <llvm/DebugInfo/DIContext.h>
+#include <llvm/DebugInfo/Symbolize/Symbolize.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+
+namespace cudasim::cuda_cpp {
+namespace {
+
+/// A file of code in this process, and where an address of memory is in it.
+struct InFile {
+    std::string path;
+    std::uint64_t address = 0;
+};
+
+InFile in_file(std::uint64_t address) {
+    Dl_info info{};
+    link_map* map = nullptr;
+    if (dladdr1(reinterpret_cast<void*>(address), &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) ==
+            0 ||
+        map == nullptr)
+        return {};
+    // The executable has no name in the list of the dynamic linker.
+    const bool is_program = map->l_name == nullptr || map->l_name[0] == '\0';
+    return {is_program ? "/proc/self/exe" : map->l_name, address - map->l_addr};
+}
+
+bool is_of_toolkit(const std::string& file) {
+    for (const char* folder : {"/toolkit/include/", "/frontend/cuda_cpp/include/", "/lib/clang/"})
+        if (file.find(folder) != std::string::npos) return true;
+    return false;
+}
+
+findings::CallChain look_up(std::uint64_t address) {
+    // Kept, with the debug information it has read, until the process ends: reports are also made at its exit.
+    static std::mutex mutex;
+    static auto& symbolizer = *new llvm::symbolize::LLVMSymbolizer;
+    const InFile where = in_file(address);
+    if (where.path.empty()) return {};
+    const std::lock_guard lock(mutex);
+    auto frames = symbolizer.symbolizeInlinedCode(
+        where.path, {where.address, llvm::object::SectionedAddress::UndefSection});
+    if (!frames) {
+        llvm::consumeError(frames.takeError());
+        return {};
+    }
+    findings::CallChain chain;
+    for (std::uint32_t i = 0; i < frames->getNumberOfFrames(); ++i) {
+        const llvm::DILineInfo& frame = frames->getFrame(i);
+        const bool known = frame.FileName != llvm::DILineInfo::BadString && frame.Line != 0;
+        const std::string function =
+            frame.FunctionName == llvm::DILineInfo::BadString ? "" : frame.FunctionName;
+        if (known && is_of_toolkit(frame.FileName)) continue;
+        if (!known && function.empty()) continue;
+        chain.push_back(
+            {.file = known ? std::filesystem::path(frame.FileName).lexically_normal().string() : "",
+             .function = function,
+             .line = known ? frame.Line : 0});
+    }
+    return chain;
+}
+
+}  // namespace
+
+findings::CallChain host_lines(const void* return_address) {
+    const auto address = reinterpret_cast<std::uint64_t>(return_address);
+    // The call ends before the address, and may be the last instruction of its line.
+    return address == 0 ? findings::CallChain{} : look_up(address - 1);
+}
+
+findings::CallChain host_lines_of_instruction(const void* address) {
+    return address == nullptr ? findings::CallChain{} : look_up(reinterpret_cast<std::uint64_t>(address));
+}
+
+std::string host_place(const void* return_address) {
+    const auto chain = host_lines(return_address);
+    if (!chain.empty() && chain.front().line != 0)
+        return std::filesystem::path(chain.front().file).filename().string() + ":" +
+               std::to_string(chain.front().line);
+    if (!chain.empty()) return "in " + chain.front().function;
+    char digits[32];
+    std::snprintf(digits, sizeof digits, "%p", return_address);
+    return digits;
+}
+
+std::string text_of_line(const findings::SourceLocation& where) {
+    std::ifstream file(where.file);
+    std::string line;
+    for (std::uint32_t i = 0; i < where.line; ++i)
+        if (!std::getline(file, line)) return {};
+    return where.line == 0 ? std::string{} : line;
+}
+
+}  // namespace cudasim::cuda_cpp
