@@ -16,6 +16,7 @@
 #include <map>
 #include <vector>
 
+#include "frontend/cuda_cpp/images/managed_variables.h"
 #include "frontend/ptx/inline_assembly.h"
 
 namespace cudasim::cuda_cpp {
@@ -105,6 +106,7 @@ EmbeddedImage image_of_bitcode(const std::string& bitcode, const DeviceCode& abo
     auto module = llvm::parseBitcodeFile({llvm::StringRef(bitcode), "device code"}, context);
     if (!module) throw image::ImageError("device code: " + llvm::toString(module.takeError()));
     name_internal_symbols(**module);
+    make_managed(**module);
     if (!about.relocatable) drop_unused_functions(**module);
     std::map<std::string, std::string> texts;
     llvm::DebugInfoFinder finder;

@@ -42,6 +42,12 @@ bool is_embedded_image(const void* bytes) {
     return std::memcmp(bytes, magic.data(), magic.size()) == 0;
 }
 
+std::span<const std::byte> bytes_of_embedded_image(const void* bytes) {
+    std::uint64_t size = 0;
+    std::memcpy(&size, static_cast<const std::byte*>(bytes) + magic.size() + 8, sizeof size);
+    return {static_cast<const std::byte*>(bytes) + header_bytes, size};
+}
+
 EmbeddedImage read_embedded_image(const void* bytes) {
     image::ByteReader header(
         {static_cast<const std::byte*>(bytes) + magic.size(), header_bytes - magic.size()});

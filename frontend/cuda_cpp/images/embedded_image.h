@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "simulator/image/kernel_image.h"
@@ -31,6 +32,9 @@ struct EmbeddedImage {
 
 /// Whether embedded_form() begins there.
 [[nodiscard]] bool is_embedded_image(const void* bytes);
+
+/// The image in it, not checked.
+[[nodiscard]] std::span<const std::byte> bytes_of_embedded_image(const void* bytes);
 
 /// @param bytes of a loaded program, whose mapping goes on for as many bytes as the header says
 /// @throws image::ImageError for damaged ones
