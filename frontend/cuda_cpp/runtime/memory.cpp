@@ -1,19 +1,83 @@
-// Page "Memory Management" of the CUDA Runtime API.
+// Page "Memory Management" of the CUDA Runtime API: what gives memory and takes it back. The others are
+// memory_copies.cpp, memory_fills.cpp, memory_managed.cpp, memory_pools.cpp, arrays.cpp, symbols.cpp.
 #include "simulator/driver/memory.h"
 
 #include <cuda_runtime_api.h>
 
-#include "frontend/cuda_cpp/runtime/calls.h"
+#include <map>
+#include <mutex>
+
+#include "frontend/cuda_cpp/runtime/copies.h"
+#include "frontend/cuda_cpp/runtime/host_calls.h"
+#include "frontend/cuda_cpp/runtime/managed_variables.h"
 #include "frontend/cuda_cpp/runtime/process.h"
-#include "simulator/driver/stream_work.h"
 
 using namespace cudasim;
 using namespace cudasim::cudart;
 
 namespace {
 
-driver::DevicePointer address_of(const void* pointer) {
-    return reinterpret_cast<driver::DevicePointer>(pointer);
+/// A multiple of what rows of textures need on all GPUs (cudaDevAttrTexturePitchAlignment is 32), and of the
+/// width of a memory transaction.
+constexpr std::size_t pitch_alignment = 512;
+
+constexpr unsigned known_allocation_flags =
+    cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
+constexpr unsigned known_registration_flags =
+    cudaHostRegisterPortable | cudaHostRegisterMapped | cudaHostRegisterIoMemory | cudaHostRegisterReadOnly;
+
+/// cudaHostGetFlags() asks for them.
+class HostFlags {
+  public:
+    void note(std::uint64_t address, unsigned flags) {
+        const std::lock_guard lock(mutex_);
+        flags_[address] = flags;
+    }
+    void forget(std::uint64_t address) {
+        const std::lock_guard lock(mutex_);
+        flags_.erase(address);
+    }
+    [[nodiscard]] unsigned of(std::uint64_t address) const {
+        const std::lock_guard lock(mutex_);
+        const auto found = flags_.find(address);
+        return found == flags_.end() ? cudaHostAllocMapped : found->second;
+    }
+
+  private:
+    mutable std::mutex mutex_;
+    std::map<std::uint64_t, unsigned> flags_;
+};
+
+HostFlags& host_flags() {
+    static HostFlags& flags = *new HostFlags;
+    return flags;
+}
+
+/// Page-locked memory can be used by kernels on every system with unified addressing, whatever the flags say
+/// (CUDA C++ Programming Guide, "Unified Virtual Address Space").
+void* allocate_host(const HostCall& host, std::size_t bytes) {
+    const auto current = Process::get().current();
+    if (bytes == 0) return nullptr;
+    return reinterpret_cast<void*>(driver::mem_host_alloc(current, bytes, true, host.label()));
+}
+
+void require_size(const HostCall& host, std::size_t bytes) {
+    if (bytes < std::size_t{1} << 62) return;
+    refuse(host.function, std::to_string(bytes) + " bytes: no memory is so large; was the size negative?",
+           cudaErrorMemoryAllocation);
+}
+
+/// Of rows of `width` bytes; 0 for a width of 0.
+std::size_t pitch_of(const HostCall& host, std::size_t width) {
+    require_size(host, width);
+    return (width + pitch_alignment - 1) / pitch_alignment * pitch_alignment;
+}
+
+std::size_t product(const HostCall& host, std::size_t one, std::size_t other) {
+    std::size_t result = 0;
+    if (__builtin_mul_overflow(one, other, &result)) result = SIZE_MAX;
+    require_size(host, result);
+    return result;
 }
 
 }  // namespace
@@ -21,33 +85,166 @@ driver::DevicePointer address_of(const void* pointer) {
 extern "C" {
 
 cudaError_t cudaMalloc(void** pointer, size_t bytes) {
-    return call("cudaMalloc", [&] {
-        *pointer = reinterpret_cast<void*>(driver::mem_alloc(*Process::get().current(), bytes, ""));
+    const HostCall host = CUDASIM_HOST_CALL;
+    return call_of_host(host, [&] {
+        require_pointer(host.function, pointer, "what the address is written to");
+        const auto current = Process::get().current();
+        *pointer = nullptr;
+        require_size(host, bytes);
+        if (bytes == 0) return current->require_usable(host.function);
+        *pointer = reinterpret_cast<void*>(driver::mem_alloc(*current, bytes, host.label()));
     });
 }
 
 cudaError_t cudaFree(void* pointer) {
-    return call("cudaFree", [&] {
+    const HostCall host = CUDASIM_HOST_CALL;
+    return call_of_host(host, [&] {
         const auto current = Process::get().current();
-        if (pointer != nullptr) driver::mem_free(current, address_of(pointer));
+        current->require_usable(host.function);
+        if (pointer == nullptr) return;
+        if (ManagedVariables::of_this_process().contains(pointer))
+            refuse(host.function, "this is a __managed__ variable, which is never freed");
+        driver::mem_free(current, address_of(pointer));
     });
 }
 
-cudaError_t cudaMemcpy(void* target, const void* source, size_t bytes, cudaMemcpyKind kind) {
-    return call("cudaMemcpy", [&] {
+cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height) {
+    const HostCall host = CUDASIM_HOST_CALL;
+    return call_of_host(host, [&] {
+        require_pointer(host.function, pointer, "what the address is written to");
+        require_pointer(host.function, pitch, "what the pitch is written to");
         const auto current = Process::get().current();
-        if (kind == cudaMemcpyHostToDevice) driver::memcpy_htod(current, address_of(target), source, bytes);
-        if (kind == cudaMemcpyDeviceToHost) driver::memcpy_dtoh(current, target, address_of(source), bytes);
-        if (kind == cudaMemcpyDeviceToDevice)
-            driver::memcpy_dtod(current, address_of(target), address_of(source), bytes);
+        *pointer = nullptr;
+        *pitch = pitch_of(host, width);
+        if (const std::size_t bytes = product(host, *pitch, height))
+            *pointer = reinterpret_cast<void*>(driver::mem_alloc(*current, bytes, host.label()));
     });
 }
 
-cudaError_t cudaDeviceSynchronize() {
-    return call("cudaDeviceSynchronize", [&] {
+cudaError_t cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent) {
+    const HostCall host = CUDASIM_HOST_CALL;
+    return call_of_host(host, [&] {
+        require_pointer(host.function, pointer, "what the address is written to");
         const auto current = Process::get().current();
-        driver::StreamWork::of_this_process().synchronize(current->device());
-        current->require_usable("cudaDeviceSynchronize");
+        *pointer = {nullptr, pitch_of(host, extent.width), extent.width, extent.height};
+        if (const std::size_t bytes =
+                product(host, product(host, pointer->pitch, extent.height), extent.depth))
+            pointer->ptr = reinterpret_cast<void*>(driver::mem_alloc(*current, bytes, host.label()));
+    });
+}
+
+cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
+    const HostCall host = CUDASIM_HOST_CALL;
+    return call_of_host(host, [&] {
+        require_pointer(host.function, pointer, "what the address is written to");
+        require_size(host, bytes);
+        *pointer = allocate_host(host, bytes);
+        host_flags().note(address_of(*pointer), cudaHostAllocMapped);
+    });
+}
+
+cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned flags) {
+    const HostCall host = CUDASIM_HOST_CALL;
+    return call_of_host(host, [&] {
+        require_pointer(host.function, pointer, "what the address is written to");
+        if (flags & ~known_allocation_flags)
+            refuse(host.function, "there are no such flags: " + driver::hexadecimal(flags));
+        require_size(host, bytes);
+        *pointer = allocate_host(host, bytes);
+        host_flags().note(address_of(*pointer), flags | cudaHostAllocMapped);
+    });
+}
+
+cudaError_t cudaFreeHost(void* pointer) {
+    const HostCall host = CUDASIM_HOST_CALL;
+    return call_of_host(host, [&] {
+        (void)Process::get().current();
+        if (pointer == nullptr) return;
+        driver::mem_free_host(address_of(pointer));
+        host_flags().forget(address_of(pointer));
+    });
+}
+
+cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned flags) {
+    const HostCall host = CUDASIM_HOST_CALL;
+    return call_of_host(host, [&] {
+        const auto current = Process::get().current();
+        require_pointer(host.function, pointer, "the memory");
+        if (flags & ~known_registration_flags)
+            refuse(host.function, "there are no such flags: " + driver::hexadecimal(flags));
+        if (bytes > UINT64_MAX - address_of(pointer))
+            refuse(host.function, std::to_string(bytes) + " bytes: no memory is so large");
+        driver::mem_host_register(current, address_of(pointer), bytes, true, host.label());
+        host_flags().note(address_of(pointer), flags | cudaHostRegisterMapped);
+    });
+}
+
+cudaError_t cudaHostUnregister(void* pointer) {
+    const HostCall host = CUDASIM_HOST_CALL;
+    return call_of_host(host, [&] {
+        (void)Process::get().current();
+        require_pointer(host.function, pointer, "the memory");
+        driver::mem_host_unregister(address_of(pointer));
+        host_flags().forget(address_of(pointer));
+    });
+}
+
+cudaError_t cudaHostGetDevicePointer(void** pointer, void* host_pointer, unsigned flags) {
+    const HostCall host = CUDASIM_HOST_CALL;
+    return call_of_host(host, [&] {
+        require_pointer(host.function, pointer, "what the address is written to");
+        if (flags != 0) refuse(host.function, "the flags have to be 0");
+        (void)Process::get().current();
+        *pointer = reinterpret_cast<void*>(driver::mem_host_get_device_pointer(address_of(host_pointer)));
+    });
+}
+
+cudaError_t cudaHostGetFlags(unsigned* flags, void* host_pointer) {
+    const HostCall host = CUDASIM_HOST_CALL;
+    return call_of_host(host, [&] {
+        require_pointer(host.function, flags, "what the flags are written to");
+        (void)Process::get().current();
+        const auto range = driver::HostRanges::of_this_process().find(address_of(host_pointer));
+        if (!range || range->kind == driver::HostMemory::managed)
+            refuse(host.function, "this is no page-locked memory");
+        *flags = host_flags().of(range->address);
+    });
+}
+
+cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes) {
+    const HostCall host = CUDASIM_HOST_CALL;
+    return call_of_host(host, [&] {
+        require_pointer(host.function, free_bytes, "what the free bytes are written to");
+        require_pointer(host.function, total_bytes, "what all bytes are written to");
+        const auto info = driver::mem_get_info(*Process::get().current());
+        *free_bytes = info.free;
+        *total_bytes = info.total;
+    });
+}
+
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
+    const HostCall host = CUDASIM_HOST_CALL;
+    return call_of_host(host, [&] {
+        require_pointer(host.function, attributes, "what the attributes are written to");
+        const auto current = Process::get().current();
+        *attributes = {};
+        void* const address = const_cast<void*>(pointer);
+        const auto owner = driver::owner_of(current, address_of(pointer));
+        if (!driver::is_page_locked(address_of(pointer)) &&
+            !owner->engine()->device.contains(address_of(pointer), 1)) {
+            // Since CUDA 11 other memory is no error.
+            attributes->type = cudaMemoryTypeUnregistered;
+            attributes->device = cudaInvalidDeviceId;
+            attributes->hostPointer = address;
+            return;
+        }
+        const auto known = driver::pointer_attributes(current, address_of(pointer));
+        attributes->device = known.device;
+        attributes->devicePointer = address;
+        if (known.host || known.managed) attributes->hostPointer = address;
+        attributes->type = known.managed ? cudaMemoryTypeManaged
+                           : known.host  ? cudaMemoryTypeHost
+                                         : cudaMemoryTypeDevice;
     });
 }
 }

@@ -8,6 +8,7 @@
 #include "frontend/cuda_cpp/images/embedded_image.h"
 #include "frontend/cuda_cpp/images/fat_binary.h"
 #include "frontend/cuda_cpp/images/simulated_form.h"
+#include "frontend/cuda_cpp/runtime/managed_variables.h"
 #include "frontend/ptx/reader.h"
 #include "simulator/driver/simulated_device.h"
 
@@ -65,6 +66,7 @@ std::shared_ptr<driver::Module> Programs::module_of(const std::shared_ptr<driver
     if (image.refused) throw driver::Error(*image.refused);
     try {
         module = driver::Module::load(context, image_at(image.data, *context));
+        ManagedVariables::of_this_process().bind(module);
     } catch (const driver::Error& error) {
         std::fprintf(stderr, "cudasim: %s\n", error.what());  // once: every launch is refused with it
         image.refused.emplace(error);
@@ -80,6 +82,31 @@ driver::Function Programs::kernel(const std::shared_ptr<driver::Context>& contex
     if (found == kernels_.end())
         throw driver::Error("cudaLaunchKernel", static_cast<driver::CudaResult>(98), "no kernel");
     return module_of(context, found->second.program)->function(found->second.name);
+}
+
+execution::AddressRange Programs::variable(const std::shared_ptr<driver::Context>& context,
+                                           const void* host_variable) {
+    const std::lock_guard lock(mutex_);
+    const auto found = variables_.find(host_variable);
+    if (found == variables_.end())
+        throw driver::Error("cudaGetSymbolAddress", static_cast<driver::CudaResult>(cudaErrorInvalidSymbol),
+                            "there is no __device__, __constant__ or __managed__ variable at this address");
+    const auto module = module_of(context, found->second.program);
+    const auto managed = ManagedVariables::of_this_process().range(host_variable);
+    return managed ? *managed : module->global(found->second.name);
+}
+
+void Programs::end_of_image(std::size_t program) {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::pair<std::string, const void*>> variables;
+    for (const auto& [address, registered] : variables_)
+        if (registered.program == program) variables.emplace_back(registered.name, address);
+    if (variables.empty() || !cuda_cpp::is_embedded_image(images_[program].data)) return;
+    try {
+        ManagedVariables::of_this_process().add(images_[program].data, variables);
+    } catch (const image::ImageError&) {
+        // main() has not begun: the first use of the image says what is wrong with it.
+    }
 }
 
 }  // namespace cudasim::cudart
@@ -103,7 +130,9 @@ void** __cudaRegisterFatBinary(void* wrapper) {
     const auto program = Programs::of_this_process().add_image(static_cast<FatBinaryWrapper*>(wrapper)->data);
     return reinterpret_cast<void**>(program + 1);
 }
-void __cudaRegisterFatBinaryEnd(void**) {}
+void __cudaRegisterFatBinaryEnd(void** handle) {
+    Programs::of_this_process().end_of_image(reinterpret_cast<std::size_t>(handle) - 1);
+}
 void __cudaUnregisterFatBinary(void**) {}
 
 void __cudaRegisterFunction(void** handle, const char* host_function, char*, const char* name, int, uint3*,

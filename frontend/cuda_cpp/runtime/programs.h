@@ -32,6 +32,11 @@ class Programs {
     /// @throws driver::Error 98 for an address that is no kernel's
     [[nodiscard]] driver::Function kernel(const std::shared_ptr<driver::Context>& context,
                                           const void* host_function);
+    /// @throws driver::Error with cudaErrorInvalidSymbol for an address that is no variable's
+    [[nodiscard]] execution::AddressRange variable(const std::shared_ptr<driver::Context>& context,
+                                                   const void* host_variable);
+    /// All kernels and variables of an image are registered.
+    void end_of_image(std::size_t program);
 
   private:
     struct Image {

@@ -1,0 +1,78 @@
+// See managed_variables.h.
+#include "frontend/cuda_cpp/runtime/managed_variables.h"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "frontend/cuda_cpp/images/embedded_image.h"
+#include "frontend/cuda_cpp/images/managed_variables.h"
+#include "simulator/driver/host_ranges.h"
+
+namespace cudasim::cudart {
+namespace {
+
+std::string demangled(const std::string& name) {
+    int status = 0;
+    const std::unique_ptr<char, void (*)(void*)> text(
+        abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
+    return text ? text.get() : name;
+}
+
+}  // namespace
+
+ManagedVariables& ManagedVariables::of_this_process() {
+    static ManagedVariables& only = *new ManagedVariables;
+    return only;
+}
+
+void ManagedVariables::add(const void* embedded,
+                           const std::vector<std::pair<std::string, const void*>>& variables) {
+    // Every program comes here before main(). An image without managed variables is not read for them.
+    const std::string mark = cuda_cpp::managed_pointer_name("");
+    const auto bytes = cuda_cpp::bytes_of_embedded_image(embedded);
+    if (memmem(bytes.data(), bytes.size(), mark.data(), mark.size()) == nullptr) return;
+    const auto image = cuda_cpp::read_embedded_image(embedded).image;
+    const std::lock_guard lock(mutex_);
+    for (const auto& managed : cuda_cpp::managed_variables(image)) {
+        const auto found =
+            std::ranges::find(variables, managed.name, &std::pair<std::string, const void*>::first);
+        if (found == variables.end()) continue;
+        std::memcpy(const_cast<void*>(found->second), managed.value.data(), managed.value.size());
+        variables_[found->second] = {managed.name, managed.value.size(), {}};
+    }
+}
+
+void ManagedVariables::bind(const std::shared_ptr<driver::Module>& module) {
+    const auto& context = module->context();
+    const std::lock_guard lock(mutex_);
+    for (auto& [address, variable] : variables_) {
+        execution::AddressRange pointer;
+        try {
+            pointer = module->global(cuda_cpp::managed_pointer_name(variable.name));
+        } catch (const driver::Error& error) {
+            if (error.code != driver::CudaResult::not_found) throw;
+            continue;  // it is another module's
+        }
+        const auto at = reinterpret_cast<std::uint64_t>(address);
+        auto& device = context->engine()->device;
+        if (variable.contexts.insert(context->id()).second) {
+            device.adopt(at, variable.bytes, demangled(variable.name));
+            context->engine()->written_memory().shared_with_others(at);
+            (void)driver::HostRanges::of_this_process().add(
+                {at, variable.bytes, driver::HostMemory::managed, false, context});
+        }
+        device.copy_to_device(pointer.base, &at, sizeof at);
+    }
+}
+
+std::optional<execution::AddressRange> ManagedVariables::range(const void* host_variable) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = variables_.find(host_variable);
+    if (found == variables_.end()) return std::nullopt;
+    return execution::AddressRange{reinterpret_cast<std::uint64_t>(host_variable), found->second.bytes};
+}
+
+}  // namespace cudasim::cudart
