@@ -1,2 +1,7 @@
-// __match_any_sync() and its kin, for clang's __clang_cuda_intrinsics.h, are clang's own: nothing is needed
-// here. The file keeps an installed toolkit's from being found.
+// The functions that this header of a CUDA toolkit declares are those of every .cu file here.
+#ifndef __SM_70_RT_HPP__
+#define __SM_70_RT_HPP__
+
+#include "../cuda_runtime.h"
+
+#endif

@@ -61,15 +61,26 @@ struct Values4 {
 };
 
 // I0 and I1 (Abramowitz and Stegun 9.6.10 and 9.7.1): the power series, whose terms are all positive, and for
-// large arguments the asymptotic one.
+// large arguments the asymptotic one. The former has many terms, each made of the one before: what rounding
+// loses of them is carried along.
 CUDASIM_BOTH double modified_bessel(int order, double argument) {
     const double x = __builtin_fabs(argument);
     double value;
     if (!(x > 30)) {  // and NaN
-        const double quarter = x * x / 4;
-        double term = order == 0 ? 1 : x / 2;
+        const double square = x * x, square_lost = __builtin_fma(x, x, -square);
+        double term = order == 0 ? 1 : x / 2, term_lost = 0, lost = 0;
         value = term;
-        for (int k = 1; term > value * 1e-17; ++k) value += term *= quarter / (static_cast<double>(k) * (k + order));
+        for (int k = 1; term > value * 1e-18; ++k) {
+            const double divisor = 4.0 * k * (k + order), product = term * square;
+            const double product_lost =
+                __builtin_fma(term, square, -product) + term * square_lost + term_lost * square;
+            term = product / divisor;
+            term_lost = (__builtin_fma(-term, divisor, product) + product_lost) / divisor;
+            const double sum = value + term, added = sum - value;
+            lost += (value - (sum - added)) + (term - added) + term_lost;
+            value = sum;
+        }
+        value += lost;
     } else {
         const double mu = 4.0 * order * order;
         double term = 1, sum = 1;
@@ -77,8 +88,9 @@ CUDASIM_BOTH double modified_bessel(int order, double argument) {
             const double odd = 2.0 * k - 1;
             sum += term *= -(mu - odd * odd) / (k * 8.0 * x);
         }
+        sum /= ::sqrt(2 * 3.14159265358979323846 * x);
         const double half = ::exp(x / 2);  // exp(x) overflows before the function does
-        value = half * (sum / ::sqrt(2 * 3.14159265358979323846 * x)) * half;
+        value = x < 700 ? ::exp(x) * sum : half * sum * half;
         if (x == __builtin_huge_val()) value = x;
     }
     return order == 1 && argument < 0 ? -value : value;

@@ -1,0 +1,7 @@
+// The functions that this header of a CUDA toolkit declares are those of every .cu file here.
+#ifndef __DEVICE_FUNCTIONS_H__
+#define __DEVICE_FUNCTIONS_H__
+
+#include "../cuda_runtime.h"
+
+#endif

@@ -1,0 +1,2 @@
+// Written by scripts/write_missing_headers.py.
+#error "cub/cub.cuh is not part of cudasim (yet): CUB"

@@ -1,0 +1,2 @@
+// Written by scripts/write_missing_headers.py.
+#error "cub/device/device_select.cuh is not part of cudasim (yet): CUB"

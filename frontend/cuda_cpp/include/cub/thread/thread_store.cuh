@@ -1,0 +1,2 @@
+// Written by scripts/write_missing_headers.py.
+#error "cub/thread/thread_store.cuh is not part of cudasim (yet): CUB"

@@ -1,0 +1,2 @@
+// Written by scripts/write_missing_headers.py.
+#error "generated_cuda_gl_interop_meta.h is not part of cudasim (yet): CUPTI"

@@ -1,0 +1,2 @@
+// NVTX where CUDA 12 has it.
+#include "nvtx3/nvToolsExtCudaRt.h"

@@ -1,0 +1,2 @@
+// Written by scripts/write_missing_headers.py.
+#error "nvtx3/nvToolsExtOpenCL.h is not part of cudasim (yet): NVTX extensions"

@@ -1,0 +1,7 @@
+// The functions that this header of a CUDA toolkit declares are those of every .cu file here.
+#ifndef __SM_32_ATOMIC_FUNCTIONS_H__
+#define __SM_32_ATOMIC_FUNCTIONS_H__
+
+#include "cuda_runtime.h"
+
+#endif

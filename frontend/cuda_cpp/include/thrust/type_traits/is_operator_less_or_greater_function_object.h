@@ -1,0 +1,2 @@
+// Written by scripts/write_missing_headers.py.
+#error "thrust/type_traits/is_operator_less_or_greater_function_object.h is not part of cudasim (yet): Thrust"

@@ -1,0 +1,2 @@
+// Written by scripts/write_missing_headers.py.
+#error "thrust/type_traits/is_trivially_relocatable.h is not part of cudasim (yet): Thrust"
