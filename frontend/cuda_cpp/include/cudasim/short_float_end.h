@@ -1,0 +1,12 @@
+// Ends what short_float_type.h began: forgets the names.
+#undef CUDASIM_SHORT
+#undef CUDASIM_PAIR
+#undef CUDASIM_RAW
+#undef CUDASIM_RAW_PAIR
+#undef CUDASIM_OTHER
+#undef CUDASIM_FORMAT
+#undef CUDASIM_WORD
+#undef CUDASIM_WITH_CONVERSIONS
+#undef CUDASIM_WITHOUT_INTEGERS
+#undef CUDASIM_WITH_OPERATORS
+#undef CUDASIM_WITH_PAIR_OPERATORS
