@@ -23,6 +23,7 @@
 //   ptx_bindings.cpp       PTX text to images
 //   gpu_launch_bindings.cpp   recorded launches on a real GPU
 //   real_gpu_bindings.cpp  what NVIDIA's driver says of this machine's GPUs
+//   host_language_bindings.cpp  what libraries in CUDA C++ need of Python
 //   streams_bindings.cpp   streams: what is enqueued, and running it
 //   trace_bindings.cpp     who wrote elements of memory in a recorded launch
 //   pykernel_bindings.cpp  the Python kernel compiler; python_syntax.cpp: ast nodes to its syntax tree
@@ -63,6 +64,7 @@ void bind_accesses(pybind11::module_& module);
 void bind_cache(pybind11::module_& module);
 void bind_findings(pybind11::module_& module);
 void bind_frameless_call(pybind11::module_& module);
+void bind_host_language(pybind11::module_& module);
 void bind_streams(pybind11::module_& module);
 void bind_traces(pybind11::module_& module);
 void bind_pykernel(pybind11::module_& module);

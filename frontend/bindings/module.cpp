@@ -28,6 +28,7 @@ PYBIND11_MODULE(_native, module) {
     cudasim::bindings::bind_cache(module);
     cudasim::bindings::bind_frameless_call(module);
     cudasim::bindings::bind_streams(module);
+    cudasim::bindings::bind_host_language(module);
     cudasim::bindings::bind_pykernel(module);
     cudasim::bindings::bind_ptx(module);
     cudasim::bindings::bind_libdevice(module);

@@ -8,6 +8,7 @@
 
 #include "frontend/bindings/bindings.h"
 #include "frontend/bindings/kept_object.h"
+#include "frontend/bindings/raised_in_python.h"
 #include "frontend/bindings/released_gil.h"
 #include "simulator/driver/context.h"
 #include "simulator/driver/simulated_device.h"
@@ -23,30 +24,12 @@ namespace {
 using driver::StreamWork;
 using driver::TaskFailure;
 
-/// A Python exception on its way through C++ that does not hold the GIL; Python gets it as it was.
-struct RaisedInPython : std::exception {
-    explicit RaisedInPython(KeptObject raised) : value(std::move(raised)) {}
-    [[nodiscard]] const char* what() const noexcept override { return "a Python exception"; }
-    KeptObject value;
-};
-
 void translate(std::exception_ptr thrown) {
     try {
         if (thrown) std::rethrow_exception(std::move(thrown));
     } catch (const RaisedInPython& raised) {
         const py::handle value = *raised.value;
         PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(value.ptr())), value.ptr());
-    }
-}
-
-/// Calls a Python object from a thread that does not hold the GIL. @throws RaisedInPython
-template <typename... Arguments>
-void call(const KeptObject& callable, Arguments... arguments) {
-    const cpython::HeldGil acquire;
-    try {
-        cpython::parked_at_exit([&] { (*callable)(arguments...); });
-    } catch (const py::error_already_set& error) {
-        throw RaisedInPython(kept(error.value()));
     }
 }
 

@@ -365,6 +365,13 @@ void StreamWork::finish() {
     raise_failures();
 }
 
+void StreamWork::tell_later() {
+    auto failure = host().caught();
+    const std::lock_guard lock(mutex_);
+    failures_.push_back(std::move(failure));
+    failed_.store(true);
+}
+
 void StreamWork::raise_failures() {
     if (!failed_.load()) return;
     std::vector<std::unique_ptr<TaskFailure>> failures;

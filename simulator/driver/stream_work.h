@@ -133,6 +133,8 @@ class StreamWork {
     /// cuStreamDestroy: what is in the stream runs first, and the handle is no stream's from then on.
     /// @throws Error 400 for a handle that is none; what tasks threw
     void destroy_stream(std::uint64_t handle);
+    /// Inside of a catch block: whoever synchronises next is told of what is being handled.
+    void tell_later();
     /// Forgets the work that waits, of a device or all.
     void drop(std::optional<int> device);
     /// For the end of the program: runs everything, and stops waiting for callbacks that do not end.

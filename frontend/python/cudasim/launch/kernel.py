@@ -17,7 +17,12 @@ from cudasim import _native, cache, errors, options, types
 from cudasim.compile import libdevice
 from cudasim.compile.frozen_constants import warn_of_changes
 from cudasim.device.current import context_of, current_device
-from cudasim.launch import core_files, python_mode, recording
+from cudasim.launch import (
+    core_files,
+    cuda_cpp_libraries,  # noqa: F401 - importing it registers the host
+    python_mode,
+    recording,
+)
 from cudasim.launch.arguments import HostCopies, Packer
 from cudasim.launch.function_state import function_from, state_of
 from cudasim.launch.inspection import GpuCode, signature_of
