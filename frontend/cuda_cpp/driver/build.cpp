@@ -120,6 +120,7 @@ class Plan {
         build_.dry_run = build_.line.has(Option::dry_run);
         build_.verbose = build_.line.has(Option::verbose) && !build_.dry_run;
         build_.shared = goal == Goal::shared_library;
+        if (build_.dry_run || build_.verbose) print_variables();
         for (const auto& path : build_.line.inputs())
             inputs_.push_back({path, kind_of(path, build_.line.last(Option::language))});
     }
@@ -135,7 +136,6 @@ class Plan {
             temporary = std::make_unique<TemporaryFolder>();
             build_.work = temporary->path();
         }
-        if (build_.dry_run || build_.verbose) print_variables();
         if (needs_clang()) {
             build_.tools.find_clang();
             build_.openmp = find_openmp(build_.line, build_.tools);
@@ -295,15 +295,19 @@ class Plan {
         for (const auto& word : line.all(Option::to_compiler))
             if (!(with_libomp && (word.starts_with("-fopenmp") || word == "-lgomp"))) command.push_back(word);
         command.insert(command.end(), objects.begin(), objects.end());
-        for (const auto& each : line.all(Option::library_path)) command.push_back("-L" + each);
+        // Before the user's folders, which can be an installed toolkit's.
         for (const auto& each : library_folders()) command.push_back(each);
+        for (const auto& each : line.all(Option::library_path)) command.push_back("-L" + each);
         for (const auto& each : line.all(Option::library))
             if (!(with_libomp && each == "gomp")) command.push_back("-l" + each);
         for (const auto& each : line.all(Option::to_linker))
             command.insert(command.end(), {"-Xlinker", each});
-        if (line.last(Option::cudart) != "none") command.push_back("-lcudart");
-        command.insert(command.end(),
-                       {"-Wl,-rpath," + build_.tools.libraries(), "-lrt", "-lpthread", "-ldl"});
+        // Both are linker scripts, which make the library's path that of the toolkit: no rpath is needed.
+        const std::string runtime = line.last(Option::cudart);
+        if (runtime != "none")
+            command.insert(command.end(),
+                           {"-lcudadevrt", runtime == "shared" ? "-lcudart" : "-lcudart_static"});
+        command.insert(command.end(), {"-lrt", "-lpthread", "-ldl"});
         // clang names the C++ library's functions, whatever the host compiler is.
         if (build_.tools.host_compiler.ends_with("cc")) command.push_back("-lstdc++");
         command.insert(command.end(), {"-o", output_or(default_output())});

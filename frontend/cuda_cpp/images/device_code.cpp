@@ -14,6 +14,7 @@
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 
 #include <map>
+#include <set>
 #include <vector>
 
 #include "frontend/cuda_cpp/images/managed_variables.h"
@@ -53,23 +54,24 @@ void name_internal_symbols(llvm::Module& module) {
         }
 }
 
-bool is_kernel(const llvm::Module& module, const llvm::Function& function) {
+std::set<const llvm::Value*> kernels_of(const llvm::Module& module) {
+    std::set<const llvm::Value*> kernels;
     const llvm::NamedMDNode* annotations = module.getNamedMetadata("nvvm.annotations");
-    if (annotations == nullptr) return false;
+    if (annotations == nullptr) return kernels;
     for (const llvm::MDNode* node : annotations->operands()) {
         const auto* value = llvm::dyn_cast_or_null<llvm::ValueAsMetadata>(node->getOperand(0));
         const auto* kind = llvm::dyn_cast_or_null<llvm::MDString>(node->getOperand(1));
-        if (value != nullptr && kind != nullptr && value->getValue() == &function &&
-            kind->getString() == "kernel")
-            return true;
+        if (value != nullptr && kind != nullptr && kind->getString() == "kernel")
+            kernels.insert(value->getValue());
     }
-    return false;
+    return kernels;
 }
 
 /// A whole program's device functions are its own: those that no kernel and no variable needs go, as nvcc's do.
 void drop_unused_functions(llvm::Module& module) {
+    const auto kernels = kernels_of(module);
     for (llvm::Function& function : module)
-        if (!function.isDeclaration() && !is_kernel(module, function)) {
+        if (!function.isDeclaration() && !kernels.contains(&function)) {
             function.setComdat(nullptr);
             function.setLinkage(llvm::GlobalValue::InternalLinkage);
             function.setVisibility(llvm::GlobalValue::DefaultVisibility);

@@ -1,0 +1,37 @@
+# Writes what is neither compiled nor linked of the folder that looks like a CUDA toolkit.
+#
+#   cmake -DTOOLKIT=folder -DHEADERS=folder -P write_toolkit.cmake
+
+set(libraries ${TOOLKIT}/lib64)
+file(MAKE_DIRECTORY ${libraries}/stubs ${TOOLKIT}/nvvm/libdevice)
+
+# The name of one file is looked up beside the script (GNU ld manual, "INPUT").
+foreach(name libcudart.so libcudart_static.a)
+  file(REMOVE ${libraries}/${name})
+  file(WRITE ${libraries}/${name} "/* The CUDA runtime of cudasim. */\nINPUT(libcudart.so.13.0)\n")
+endforeach()
+# The names that programs linked by NVIDIA's nvcc ask the dynamic linker for.
+foreach(name libcudart.so.13 libcudart.so.12)
+  file(REMOVE ${libraries}/${name})
+  file(CREATE_LINK libcudart.so.13.0 ${libraries}/${name} SYMBOLIC)
+endforeach()
+# An archive without members: kernels do not launch kernels.
+file(WRITE ${libraries}/libcudadevrt.a "!<arch>\n")
+
+# Other names of the same folders, which makefiles use.
+file(MAKE_DIRECTORY ${TOOLKIT}/targets/x86_64-linux)
+file(CREATE_LINK lib64 ${TOOLKIT}/lib SYMBOLIC)
+file(CREATE_LINK ../../lib64 ${TOOLKIT}/targets/x86_64-linux/lib SYMBOLIC)
+file(CREATE_LINK ../../include ${TOOLKIT}/targets/x86_64-linux/include SYMBOLIC)
+file(CREATE_LINK ${HEADERS} ${TOOLKIT}/include SYMBOLIC)
+
+# Build systems look for this folder to find the toolkit.
+file(WRITE ${TOOLKIT}/nvvm/libdevice/README "The simulator has its device library built in.\n")
+file(WRITE ${TOOLKIT}/version.json [=[
+{
+   "cuda" : { "name" : "CUDA SDK (cudasim)", "version" : "13.0.88" },
+   "cuda_cudart" : { "name" : "CUDA Runtime (cudasim)", "version" : "13.0.88" },
+   "cuda_nvcc" : { "name" : "CUDA NVCC (cudasim)", "version" : "13.0.88" }
+}
+]=])
+file(WRITE ${TOOLKIT}/version.txt "CUDA Version 13.0.88\n")
