@@ -155,8 +155,10 @@ class Plan {
                 objects.push_back(inputs_[i].path);
                 continue;
             }
-            const std::string stem = fs::path(inputs_[i].path).stem();
-            objects.push_back(build_.work / (std::to_string(i) + "_" + stem + ".o"));
+            // A folder for each: sources can have the same name, which libraries keep.
+            const fs::path folder = temporary ? build_.work / std::to_string(i) : build_.work;
+            if (!build_.dry_run) fs::create_directories(folder);
+            objects.push_back(folder / (fs::path(inputs_[i].path).stem().string() + ".o"));
             if (const int failed = compile(inputs_[i], Result::object, objects.back())) return failed;
         }
         if (const int failed = goal_ == Goal::static_library ? archive(objects) : link(objects))

@@ -117,7 +117,7 @@ std::vector<std::string> unknown_words(const Build& build, const std::string& me
 
 /// Differs between objects that can be in one program.
 std::string identity_of(const std::string& source, const std::string& output, const Build& build) {
-    std::string all = fs::absolute(source).string() + '\n' + fs::absolute(output).string();
+    std::string all = (fs::current_path() / source).string() + '\n' + (fs::current_path() / output).string();
     for (const auto& each : build.line.all(Option::define)) all += '\n' + each;
     // FNV-1a, 64 bits
     std::uint64_t hash = 0xcbf29ce484222325;
@@ -141,7 +141,11 @@ Command device_command(const Build& build, const std::string& source, const std:
     return command;
 }
 
-int compile_to_object(const Build& build, const std::string& source, const std::string& object) {
+int compile_to_object(const Build& build, const std::string& given_source, const std::string& object) {
+    // Names that clang gives to parts of relocatable code are made of the source's, as it is written: that
+    // must differ between files of the same name in different folders.
+    const std::string source =
+        build.relocatable ? (fs::current_path() / given_source).string() : given_source;
     const std::string identity = identity_of(source, object, build);
     const fs::path folder = build.work;
     const std::string stem = fs::path(source).stem();

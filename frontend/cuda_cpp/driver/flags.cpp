@@ -82,7 +82,7 @@ void add_openmp(const Build& build, Pass pass, Command& command) {
         append(command, {"-isystem", build.tools.include() + "/cudasim/openmp",
                          "-DCUDASIM_HOST_OMP_H=\"" + build.openmp.header + "\""});
     if (pass == Pass::host && !build.openmp.library.empty())
-        command.push_back("-fopenmp=libomp");
+        append(command, {"-fopenmp=libomp", "-DCUDASIM_OPENMP"});
     else
         append(command, {"-D_OPENMP=201511", "-Wno-source-uses-openmp"});
 }
@@ -140,7 +140,8 @@ Command clang_command(const Build& build, Pass pass, const std::string& source, 
     add_preprocessor_options(build, command);
     if (build.relocatable) {
         // The driver passes -cuid on to device passes only.
-        append(command, {"-fgpu-rdc", "-D__CUDACC_RDC__=1", "-cuid=" + identity});
+        append(command, {"-fgpu-rdc", "-D__CUDACC_RDC__=1", "-cuid=" + identity,
+                         "-fmacro-prefix-map=" + std::filesystem::current_path().string() + "/="});
         if (pass == Pass::host)
             append(command, {"-Xclang", "-cuid=" + identity,
                              "-DCUDASIM_REGISTER_LINKED_BINARY=" + cuda_cpp::name_of_registration(source)});

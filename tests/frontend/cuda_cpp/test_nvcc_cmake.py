@@ -112,7 +112,12 @@ def cmake(folder: pathlib.Path, files: dict[str, str]) -> pathlib.Path:
         (folder / name).write_text(text)
     for command in (["-S", ".", "-B", "build"], ["--build", "build"]):
         done = subprocess.run(
-            ["cmake", *command], cwd=folder, env=toolkit_environment(), capture_output=True, text=True, timeout=300
+            ["cmake", *command],
+            cwd=folder,
+            env=toolkit_environment(),
+            capture_output=True,
+            text=True,
+            timeout=300,
         )
         assert done.returncode == 0, done.stdout + done.stderr
     return folder / "build"
@@ -140,4 +145,4 @@ def test_cmake_finds_the_toolkit_for_host_code(tmp_path):
     build = cmake(tmp_path, {"CMakeLists.txt": HOST_PROJECT, "host.cpp": HOST})
     assert output(build / "shared_runtime") == "right\n"
     assert output(build / "static_runtime") == "right\n"
-    assert str(TOOLKIT / "lib64") in (build / "CMakeCache.txt").read_text()
+    assert str(TOOLKIT) in (build / "CMakeCache.txt").read_text()

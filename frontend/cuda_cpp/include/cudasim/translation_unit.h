@@ -20,4 +20,9 @@ __attribute__((weak, visibility("hidden"), used)) void CUDASIM_REGISTER_LINKED_B
 }
 #endif
 
+#if defined(CUDASIM_OPENMP) && !defined(__CUDA_ARCH__)
+// clang 19 calls it after loops with a dynamic schedule. It does nothing, and libomp has it since version 19.
+extern "C" __attribute__((weak, visibility("hidden"), used)) void __kmpc_dispatch_deinit(void*, int) {}
+#endif
+
 #endif
