@@ -61,7 +61,8 @@ void refuse_foreign_headers(const Build& build, const std::string& dependencies)
     std::map<fs::path, bool> foreign;
     const std::string ours = build.tools.include() + "/";
     for (std::string path; file >> path;) {
-        if (path[0] != '/' || path.starts_with(ours) || path.starts_with("/usr/include/c++")) continue;
+        if (path.starts_with(ours) || path.ends_with("\\") || path.ends_with(":")) continue;
+        path = (fs::current_path() / path).lexically_normal();
         for (fs::path folder = fs::path(path).parent_path(); folder != "/"; folder = folder.parent_path()) {
             const auto [at, fresh] = foreign.try_emplace(folder, false);
             if (fresh) at->second = !build.tools.allows(folder);
