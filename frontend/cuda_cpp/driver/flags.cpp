@@ -10,6 +10,25 @@
 namespace cudasim::nvcc {
 namespace {
 
+/// What clang takes for errors by default and GCC, nvcc's usual host compiler, for warnings; and warnings about
+/// what nvcc allows.
+constexpr const char* dialect[] = {
+    "-Wno-error=c++11-narrowing",
+    "-Wno-error=c++11-narrowing-const-reference",
+    "-Wno-error=register",
+    "-Wno-error=reserved-user-defined-literal",
+    "-Wno-error=enum-constexpr-conversion",
+    "-Wno-error=missing-template-arg-list-after-template-kw",
+    "-Wno-error=static-float-init",
+    "-Wno-error=elaborated-enum-base",
+    "-Wno-error=invalid-constexpr",
+    "-Wno-cuda-compat",  // #pragma unroll (4)
+    "-Wno-unknown-pragmas",
+    "-Wno-unknown-warning-option",
+    "-Wno-ignored-optimization-argument",
+    "-Wno-unused-command-line-argument",
+};
+
 void append(Command& command, std::initializer_list<std::string> words) {
     command.insert(command.end(), words);
 }
@@ -157,8 +176,7 @@ Command clang_command(const Build& build, Pass pass, const std::string& source, 
     }
     add_host_words(build, pass, without, command);
     add_openmp(build, pass, command);
-    append(command, {"-Wno-unknown-pragmas", "-Wno-unknown-warning-option",
-                     "-Wno-ignored-optimization-argument", "-Wno-unused-command-line-argument"});
+    command.insert(command.end(), std::begin(dialect), std::end(dialect));
     if (isatty(STDERR_FILENO) != 0) command.push_back("-fcolor-diagnostics");
     return command;
 }

@@ -235,3 +235,39 @@ def test_a_signal_ends_the_passes_and_removes_temporary_files(tmp_path, number):
     assert not (tmp_path / "a.o").exists()
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, 0)  # nothing that it started runs
+
+
+DIALECT = """
+#include <bits/stdc++.h>
+#include <cinttypes>
+template <typename F> __global__ void apply(F f, int n) {
+    register int i = threadIdx.x;
+#pragma unroll (4)
+    for (int k = 0; k < 4; ++k)
+        if (i < n) f(i);
+}
+template <typename T> __host__ __device__ void calls_a_host_function(T) { exit(1); }
+const float factor = 2.5f;
+__global__ void variadic(long long v) { printf("%lld %u %f\\n", v, threadIdx.x, factor); }
+int main() {
+    int n = 32;
+    float variable_length[n];
+    dim3 grid{n / 32}, block = {n, 1};
+    apply<<<grid, block>>>([=] __device__(int i) { assert(i < n); }, n);
+    variadic<<<1, 1>>>(INT64_MAX);
+    printf("%"PRIu64"%f\\n", uint64_t{3}, variable_length[0]);
+    std::thread([] {}).join();
+    calls_a_host_function(3);
+}
+"""
+
+
+def test_what_nvcc_accepts_is_no_error(tmp_path):
+    (tmp_path / "a.cu").write_text(DIALECT)
+    result = nvcc("-c", "a.cu", "-std=c++17", "--extended-lambda", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert set(re.findall(r"\[-W([\w+-]+)\]", result.stderr)) == {
+        "c++11-narrowing",
+        "register",
+        "reserved-user-defined-literal",
+    }
