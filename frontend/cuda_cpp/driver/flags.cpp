@@ -23,6 +23,7 @@ constexpr const char* dialect[] = {
     "-Wno-error=elaborated-enum-base",
     "-Wno-error=invalid-constexpr",
     "-Wno-cuda-compat",  // #pragma unroll (4)
+    "-Wno-vla-cxx-extension",
     "-Wno-unknown-pragmas",
     "-Wno-unknown-warning-option",
     "-Wno-ignored-optimization-argument",
