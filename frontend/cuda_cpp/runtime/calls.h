@@ -5,15 +5,23 @@
 #include <driver_types.h>
 
 #include <exception>
+#include <string>
 #include <utility>
 
 namespace cudasim::cudart {
 
 /// The result of what is being handled, inside of a catch block; it is also the thread's last error.
-[[nodiscard]] cudaError_t caught(const char* call);
+[[nodiscard]] cudaError_t caught(const char* call) noexcept;
 
 /// Notes the result as cudaGetLastError() has it.
 cudaError_t noted(cudaError_t result);
+/// No error is noted any more: cudaDeviceReset().
+void forget_last_error();
+
+/// Ends a call with this result.
+[[noreturn]] void fail(const char* call, cudaError_t code, const std::string& reason);
+/// @throws driver::Error 1 for a null pointer
+void require_argument(const char* call, const void* pointer, const char* what);
 
 template <typename Body>
 cudaError_t call(const char* name, Body&& body) noexcept {

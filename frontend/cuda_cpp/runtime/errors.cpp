@@ -2,15 +2,38 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdio>
+#include <new>
 
 #include "frontend/cuda_cpp/runtime/calls.h"
+#include "frontend/cuda_cpp/runtime/process.h"
 #include "simulator/driver/error.h"
-#include "simulator/jit/compiler.h"
 
 namespace cudasim::cudart {
 namespace {
 
 thread_local cudaError_t last_error = cudaSuccess;
+
+struct ErrorText {
+    cudaError_t code;
+    const char* name;
+    const char* text;  ///< empty: the driver's
+};
+constexpr ErrorText error_texts[] = {
+#define RUNTIME_ERROR(name, text) {name, #name, text},
+#include "frontend/cuda_cpp/runtime/errors.def"
+#undef RUNTIME_ERROR
+};
+
+const ErrorText* text_of(cudaError_t error) {
+    for (const auto& each : error_texts)
+        if (each.code == error) return &each;
+    return nullptr;
+}
+
+bool lasts(cudaError_t error) {
+    const auto result = findings::cuda_result(static_cast<int>(error));
+    return result && findings::info(*result).lasting == findings::Lasting::sticky;
+}
 
 }  // namespace
 
@@ -19,11 +42,27 @@ cudaError_t noted(cudaError_t result) {
     return result;
 }
 
-cudaError_t caught(const char* call) try { throw; } catch (const driver::Error& error) {
+void forget_last_error() {
+    last_error = cudaSuccess;
+}
+
+cudaError_t caught(const char* call) noexcept try { throw; } catch (const driver::Error& error) {
     return noted(static_cast<cudaError_t>(error.code));
+} catch (const execution::CudaError& error) {
+    return noted(static_cast<cudaError_t>(error.code));
+} catch (const std::bad_alloc&) {
+    return noted(cudaErrorMemoryAllocation);
 } catch (const std::exception& error) {
     std::fprintf(stderr, "cudasim: %s: %s\n", call, error.what());
     return noted(cudaErrorUnknown);
+}
+
+void fail(const char* call, cudaError_t code, const std::string& reason) {
+    throw driver::Error(call, static_cast<driver::CudaResult>(code), reason);
+}
+
+void require_argument(const char* call, const void* pointer, const char* what) {
+    if (pointer == nullptr) fail(call, cudaErrorInvalidValue, std::string(what) + " is a null pointer");
 }
 
 }  // namespace cudasim::cudart
@@ -32,13 +71,26 @@ using namespace cudasim::cudart;
 
 extern "C" {
 
+/// An error that lasts is told again by every call until the device is reset.
 cudaError_t cudaGetLastError() {
     const cudaError_t error = last_error;
-    last_error = cudaSuccess;
+    if (error != cudaSuccess && !lasts(error)) last_error = cudaSuccess;
     return error;
 }
 
+cudaError_t cudaPeekAtLastError() {
+    return last_error;
+}
+
+const char* cudaGetErrorName(cudaError_t error) {
+    const auto* known = text_of(error);
+    return known ? known->name : "unrecognized error code";
+}
+
 const char* cudaGetErrorString(cudaError_t error) {
-    return error == cudaSuccess ? "no error" : "unrecognized error code";
+    const auto* known = text_of(error);
+    if (known == nullptr) return "unrecognized error code";
+    if (*known->text != '\0') return known->text;
+    return cudasim::findings::info(static_cast<cudasim::findings::CudaResult>(error)).text.data();
 }
 }

@@ -1,7 +1,14 @@
-// Page "Execution Control" of the CUDA Runtime API, and what compilers make of kernel<<<...>>>(...).
+// Page "Execution Control" of the CUDA Runtime API: launches, and what compilers make of
+// kernel<<<...>>>(...).
+#include "frontend/cuda_cpp/runtime/launches.h"
+
 #include <cuda_runtime_api.h>
 
+#include <array>
+#include <cstdio>
 #include <cstring>
+#include <mutex>
+#include <set>
 #include <vector>
 
 #include "frontend/cuda_cpp/runtime/calls.h"
@@ -9,13 +16,185 @@
 #include "frontend/cuda_cpp/runtime/process.h"
 #include "frontend/cuda_cpp/runtime/programs.h"
 #include "simulator/driver/event.h"
-#include "simulator/driver/launch.h"
+#include "simulator/driver/occupancy.h"
 #include "simulator/driver/stream_work.h"
+#include "simulator/execution/launch_limits.h"
+#include "simulator/jit/compiler.h"
 
-using namespace cudasim;
-using namespace cudasim::cudart;
-
+namespace cudasim::cudart {
 namespace {
+
+/// A kernel as a host thread has launched it, with a plan of its own whose configuration it changes. It is
+/// found by the host function's address, without a lock.
+struct Remembered {
+    const void* function = nullptr;
+    std::uint64_t context = 0, generation = 0;
+    std::shared_ptr<PreparedKernel> kernel;
+    driver::LaunchPlan plan;
+};
+
+/// One entry for each remainder of an address.
+using Memory = std::array<std::unique_ptr<Remembered>, 64>;
+
+Remembered& remembered(const LaunchRequest& request) {
+    thread_local Memory memory;
+    auto& entry = memory[(reinterpret_cast<std::uintptr_t>(request.function) >> 4) % memory.size()];
+    Programs& programs = Programs::of_this_process();
+    if (entry && entry->function == request.function && entry->generation == programs.generation() &&
+        entry->context == driver::ContextStack::of_this_thread().current_id() &&
+        entry->kernel->function().module()->is_loaded())
+        return *entry;
+    const auto context = Process::get().usable(request.call);
+    auto kernel = programs.kernel(context, request.function, request.call);
+    driver::LaunchPlan plan = kernel->plan();
+    entry.reset(new Remembered{.function = request.function,
+                               .context = context->id(),
+                               .generation = programs.generation(),
+                               .kernel = std::move(kernel),
+                               .plan = std::move(plan)});
+    return *entry;
+}
+
+/// Whether the device can run the configuration. engine's check_configuration() says why not.
+bool is_allowed(const execution::DeviceProfile& profile, const execution::LaunchConfiguration& wanted) {
+    const auto within = [](const execution::Dim3& extents, const execution::Dim3& limits) {
+        return extents.x - 1 < limits.x && extents.y - 1 < limits.y && extents.z - 1 < limits.z;
+    };
+    return within(wanted.grid, profile.max_grid) && within(wanted.block, profile.max_block) &&
+           wanted.block.volume() <= profile.max_threads_per_block;
+}
+
+/// A launch that cannot be is easily overlooked: programs check kernels' errors seldom. Each reason once.
+[[noreturn]] void refuse(const LaunchRequest& request, const PreparedKernel& kernel, cudaError_t code,
+                         const std::string& reason) {
+    static std::mutex mutex;
+    static std::set<std::string>& told = *new std::set<std::string>;
+    const std::string text =
+        kernel.plan().display_name + " is not launched (" + cudaGetErrorName(code) + "): " + reason;
+    {
+        const std::lock_guard lock(mutex);
+        if (told.insert(text).second) std::fprintf(stderr, "cudasim: %s\n", text.c_str());
+    }
+    fail(request.call, code, reason);
+}
+
+void require_shared_bytes(const LaunchRequest& request, const PreparedKernel& kernel) {
+    const std::uint64_t most = kernel.most_dynamic_shared_bytes();
+    if (request.shared_bytes <= most) return;
+    const auto& profile = kernel.profile();
+    std::string reason = std::to_string(request.shared_bytes) +
+                         " bytes of dynamic shared memory, and the kernel may have " + std::to_string(most);
+    if (request.shared_bytes + kernel.static_shared_bytes() <= profile.shared_per_block_optin)
+        reason +=
+            "; allow more with cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, " +
+            std::to_string(request.shared_bytes) + ")";
+    refuse(request, kernel, cudaErrorInvalidValue, reason);
+}
+
+void require_resident(const LaunchRequest& request, const PreparedKernel& kernel,
+                      const execution::LaunchConfiguration& configuration) {
+    const auto& profile = kernel.profile();
+    const std::uint64_t blocks = configuration.grid.volume();
+    const std::uint64_t resident =
+        profile.multiprocessors *
+        driver::active_blocks(profile, kernel.most_threads(), configuration.block.volume(),
+                              kernel.static_shared_bytes() + configuration.dynamic_shared_bytes);
+    if (blocks <= resident) return;
+    refuse(request, kernel, cudaErrorCooperativeLaunchTooLarge,
+           "a cooperative launch of " + std::to_string(blocks) + " blocks, and the device holds " +
+               std::to_string(resident) + " of them at once");
+}
+
+execution::LaunchConfiguration checked_configuration(const LaunchRequest& request,
+                                                     const PreparedKernel& kernel) {
+    const auto& profile = kernel.profile();
+    const execution::LaunchConfiguration configuration{{request.grid.x, request.grid.y, request.grid.z},
+                                                       {request.block.x, request.block.y, request.block.z},
+                                                       request.shared_bytes};
+    if (!is_allowed(profile, configuration)) {
+        try {
+            execution::check_configuration(profile, configuration);
+        } catch (const execution::CudaError& error) {
+            refuse(request, kernel, cudaErrorInvalidConfiguration, error.what());
+        }
+    }
+    if (configuration.block.volume() > kernel.most_threads())
+        refuse(request, kernel, cudaErrorLaunchOutOfResources,
+               std::to_string(configuration.block.volume()) +
+                   " threads per block, and the kernel was compiled with __launch_bounds__(" +
+                   std::to_string(kernel.most_threads()) + ")");
+    if (request.shared_bytes != 0) require_shared_bytes(request, kernel);
+    if (request.cooperative) require_resident(request, kernel, configuration);
+    return configuration;
+}
+
+/// The bytes of the kernel's parameters. Those between parameters are 0.
+void pack(const LaunchRequest& request, const PreparedKernel& kernel, std::vector<std::byte>& buffer) {
+    buffer.assign(kernel.plan().parameter_bytes, std::byte{});
+    const auto parameters = kernel.function().parameters();
+    if (parameters.empty()) return;
+    if (request.arguments == nullptr)
+        refuse(request, kernel, cudaErrorInvalidValue, "the array of arguments is a null pointer");
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+        if (request.arguments[i] == nullptr)
+            refuse(request, kernel, cudaErrorInvalidValue,
+                   "the address of argument " + std::to_string(i) + " is a null pointer");
+        std::memcpy(buffer.data() + parameters[i].offset, request.arguments[i], parameters[i].size);
+    }
+}
+
+/// What a launch ended with. What a GPU does not notice is reported and no call returns it.
+void end_of_launch(const execution::LaunchResult& result, const PreparedKernel& kernel) {
+    const auto* error = result.error();
+    if (error == nullptr) return;
+    if (!LaunchRunner::of_this_process().tells_findings())
+        Process::get().report(*error, kernel.plan().image.sources());
+    const int noticed = findings::info(error->kind).cuda_error_code;
+    if (noticed == 0) return;
+    const auto code = static_cast<driver::CudaResult>(noticed);
+    kernel.context()->fail(code);
+    if (findings::info(code).lasting == findings::Lasting::passing) Process::get().note_unnoticed(noticed);
+}
+
+void run(const driver::LaunchPlan& plan, std::span<const std::byte> parameters, const PreparedKernel& kernel,
+         const char* call) {
+    LaunchRunner& runner = LaunchRunner::of_this_process();
+    try {
+        end_of_launch(runner.is_needed() ? runner.run(plan, parameters, [] { return findings::CallChain{}; })
+                                         : driver::run(plan, parameters, plan.options),
+                      kernel);
+    } catch (const jit::CompileError& error) {
+        std::fprintf(stderr, "cudasim: %s cannot be run: %s\n", plan.display_name.c_str(), error.what());
+        fail(call, cudaErrorInvalidKernelImage, error.what());
+    }
+}
+
+void launch_or_throw(const LaunchRequest& request) {
+    Remembered& launched = remembered(request);
+    const PreparedKernel& kernel = *launched.kernel;
+    kernel.context()->require_usable(request.call);
+    const auto stream = driver::require_stream(reinterpret_cast<std::uint64_t>(request.stream),
+                                               kernel.context()->device(), request.call);
+    const auto configuration = checked_configuration(request, kernel);
+    driver::StreamWork& work = driver::StreamWork::of_this_process();
+    if (work.runs_at_once(false)) {
+        thread_local std::vector<std::byte> buffer;
+        pack(request, kernel, buffer);
+        launched.plan.configuration = configuration;
+        launched.plan.options.cooperative = request.cooperative;
+        run(launched.plan, buffer, kernel, request.call);
+        return;
+    }
+    std::vector<std::byte> buffer;
+    pack(request, kernel, buffer);
+    driver::LaunchPlan plan = kernel.plan();
+    plan.configuration = configuration;
+    plan.options.cooperative = request.cooperative;
+    work.submit(stream,
+                [plan = std::move(plan), buffer = std::move(buffer), kernel = launched.kernel,
+                 call = request.call] { run(plan, buffer, *kernel, call); },
+                {});
+}
 
 struct PushedConfiguration {
     dim3 grid, block;
@@ -24,7 +203,49 @@ struct PushedConfiguration {
 };
 thread_local std::vector<PushedConfiguration> pushed;
 
+/// @throws driver::Error for attributes that the simulator cannot honour
+void apply(const cudaLaunchAttribute& attribute, const char* call, LaunchRequest& request) {
+    const auto& value = attribute.val;
+    switch (attribute.id) {
+        case cudaLaunchAttributeCooperative:
+            if (value.cooperative != 0 && value.cooperative != 1)
+                fail(call, cudaErrorInvalidValue, "the attribute cooperative is neither 0 nor 1");
+            request.cooperative = value.cooperative != 0;
+            return;
+        case cudaLaunchAttributeClusterDimension:
+            if (value.clusterDim.x == 1 && value.clusterDim.y == 1 && value.clusterDim.z == 1) return;
+            fail(call, cudaErrorInvalidClusterSize,
+                 "clusters of more than one block are not simulated (cudaDevAttrClusterLaunch is 0)");
+        case cudaLaunchAttributeProgrammaticEvent:
+        case cudaLaunchAttributeLaunchCompletionEvent:
+        case cudaLaunchAttributeDeviceUpdatableKernelNode:
+            fail(call, cudaErrorNotSupported,
+                 "launch attribute " + std::to_string(attribute.id) + " is not simulated");
+        case cudaLaunchAttributeIgnore:
+        case cudaLaunchAttributeAccessPolicyWindow:
+        case cudaLaunchAttributeSynchronizationPolicy:
+        case cudaLaunchAttributeClusterSchedulingPolicyPreference:
+        case cudaLaunchAttributeProgrammaticStreamSerialization:
+        case cudaLaunchAttributePriority:
+        case cudaLaunchAttributeMemSyncDomainMap:
+        case cudaLaunchAttributeMemSyncDomain:
+        case cudaLaunchAttributePreferredClusterDimension:
+        case cudaLaunchAttributePreferredSharedMemoryCarveout:
+        case cudaLaunchAttributeNvlinkUtilCentricScheduling:
+            return;  // how fast it runs, and nothing else
+    }
+    fail(call, cudaErrorInvalidValue, "there is no launch attribute " + std::to_string(attribute.id));
+}
+
 }  // namespace
+
+cudaError_t launch(const LaunchRequest& request) noexcept {
+    return call(request.call, [&] { launch_or_throw(request); });
+}
+
+}  // namespace cudasim::cudart
+
+using namespace cudasim::cudart;
 
 extern "C" {
 
@@ -34,7 +255,8 @@ unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes,
 }
 
 cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared_bytes, void* stream) {
-    if (pushed.empty()) return cudaErrorInvalidValue;
+    if (pushed.empty() || !grid || !block || !shared_bytes || !stream)
+        return noted(cudaErrorMissingConfiguration);
     const auto& last = pushed.back();
     *grid = last.grid, *block = last.block, *shared_bytes = last.shared_bytes;
     *static_cast<cudaStream_t*>(stream) = last.stream;
@@ -44,36 +266,61 @@ cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared_b
 
 cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments,
                              size_t shared_bytes, cudaStream_t stream) {
-    return call("cudaLaunchKernel", [&] {
-        Process& process = Process::get();
-        const auto current = process.current();
-        const driver::Function kernel = Programs::of_this_process().kernel(current, function);
-        std::vector<std::byte> parameters;
-        for (std::size_t i = 0; i < kernel.parameters().size(); ++i) {
-            const auto& parameter = kernel.parameters()[i];
-            parameters.resize(parameter.offset + parameter.size);
-            std::memcpy(parameters.data() + parameter.offset, arguments[i], parameter.size);
-        }
-        const auto key = driver::stream_key(current->device(), reinterpret_cast<std::uint64_t>(stream));
-        const driver::KernelLaunch launch{.grid = {grid.x, grid.y, grid.z},
-                                          .block = {block.x, block.y, block.z},
-                                          .shared_bytes = shared_bytes,
-                                          .stream = key};
-        auto plan = kernel.plan(driver::checked_configuration(kernel, launch), process.launch_options());
-        driver::StreamWork::of_this_process().submit(
-            key,
-            [current, plan = std::move(plan), parameters = std::move(parameters)] {
-                LaunchRunner& runner = LaunchRunner::of_this_process();
-                const auto result = runner.is_needed()
-                                        ? runner.run(plan, parameters, [] { return findings::CallChain{}; })
-                                        : driver::run(plan, parameters, plan.options);
-                const auto* error = result.error();
-                if (error == nullptr) return;
-                if (!runner.tells_findings()) Process::get().report(*error, plan.image.sources());
-                const int noticed = findings::info(error->kind).cuda_error_code;
-                if (noticed != 0) current->fail(static_cast<driver::CudaResult>(noticed));
-            },
-            {});
+    return launch({"cudaLaunchKernel", function, grid, block, arguments, shared_bytes, stream, false});
+}
+
+cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** arguments,
+                                        size_t shared_bytes, cudaStream_t stream) {
+    return launch(
+        {"cudaLaunchCooperativeKernel", function, grid, block, arguments, shared_bytes, stream, true});
+}
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* configuration, const void* function,
+                                void** arguments) {
+    constexpr auto name = "cudaLaunchKernelExC";
+    LaunchRequest request{.call = name, .function = function, .arguments = arguments};
+    const auto checked = call(name, [&] {
+        require_argument(name, configuration, "the configuration");
+        request.grid = configuration->gridDim, request.block = configuration->blockDim;
+        request.shared_bytes = configuration->dynamicSmemBytes;
+        request.stream = configuration->stream;
+        if (configuration->numAttrs != 0) require_argument(name, configuration->attrs, "attrs");
+        for (unsigned i = 0; i < configuration->numAttrs; ++i) apply(configuration->attrs[i], name, request);
     });
+    return checked != cudaSuccess ? checked : launch(request);
+}
+
+cudaError_t cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t* configuration, const void* function,
+                                     void** arguments) {
+    if (configuration == nullptr) return noted(cudaErrorInvalidValue);
+    auto of_thread = *configuration;
+    if (of_thread.stream == nullptr) of_thread.stream = cudaStreamPerThread;
+    return cudaLaunchKernelExC(&of_thread, function, arguments);
+}
+
+/// Of all devices of a grid that spans several; CUDA 13 has it no more.
+cudaError_t cudaLaunchCooperativeKernelMultiDevice(cudaLaunchParams* launches, unsigned count, unsigned) {
+    if (launches == nullptr || count != 1) return noted(cudaErrorNotSupported);
+    return cudaLaunchCooperativeKernel(launches->func, launches->gridDim, launches->blockDim, launches->args,
+                                       launches->sharedMem, launches->stream);
+}
+
+// Objects that nvcc 12.8 and later made ask once for a handle of the kernel and launch that: it is the address
+// that the host knows the kernel by.
+
+cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* host_function) {
+    if (kernel == nullptr) return noted(cudaErrorInvalidValue);
+    *kernel = static_cast<cudaKernel_t>(const_cast<void*>(host_function));
+    return cudaSuccess;
+}
+
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
+                               size_t shared_bytes, cudaStream_t stream) {
+    return cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream);
+}
+
+/// Before the first use of a managed variable. Nonzero: it may be used.
+char __cudaInitModule(void**) {
+    return 1;
 }
 }

@@ -1,28 +1,15 @@
 // See managed_variables.h.
 #include "frontend/cuda_cpp/runtime/managed_variables.h"
 
-#include <cxxabi.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "frontend/cuda_cpp/images/embedded_image.h"
 #include "frontend/cuda_cpp/images/managed_variables.h"
+#include "frontend/cuda_cpp/runtime/kernels.h"
 #include "simulator/driver/host_ranges.h"
 
 namespace cudasim::cudart {
-namespace {
-
-std::string demangled(const std::string& name) {
-    int status = 0;
-    const std::unique_ptr<char, void (*)(void*)> text(
-        abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
-    return text ? text.get() : name;
-}
-
-}  // namespace
-
 ManagedVariables& ManagedVariables::of_this_process() {
     static ManagedVariables& only = *new ManagedVariables;
     return only;

@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 
@@ -12,27 +11,53 @@
 #include "simulator/driver/launch_options.h"
 #include "simulator/driver/options.h"
 #include "simulator/driver/simulated_device.h"
+#include "simulator/driver/visible_devices.h"
 #include "simulator/execution/device_profile.h"
 #include "simulator/findings/writers.h"
 
 namespace cudasim::cudart {
 namespace {
 
-std::atomic<bool> errors_reported{false};
+std::atomic<bool> errors_reported{false}, launches_run{false};
 
-void end_with_status(int status, void*) {
-    LaunchRunner::of_this_process().finish();
+void end_of_program(int status, void*) {
+    if (launches_run) LaunchRunner::of_this_process().finish();
     if (status != 0 || !errors_reported) return;
     std::fflush(nullptr);
     _exit(1);
 }
 
-void make_devices() {
-    if (driver::Devices::of_this_process().count() != 0) return;
-    const auto& profile = execution::profiles().front();
-    auto context = driver::Context::make(0);
-    context->set_engine(std::make_shared<driver::SimulatedDevice>(profile));
-    (void)driver::Devices::of_this_process().exchange({context});
+/// This library's constructors run before those of the program, so that the function runs after the program's
+/// own atexit() functions and destructors.
+[[gnu::constructor]] void note_end_of_program() {
+    on_exit(&end_of_program, nullptr);
+}
+
+template <typename Value>
+Value option(std::string_view name) {
+    return std::get<Value>(driver::option_from_environment(driver::option_named(name)).value);
+}
+
+std::vector<std::string> parts_of(const std::string& text) {
+    std::vector<std::string> parts;
+    for (std::size_t begin = 0; begin <= text.size();) {
+        const auto end = std::min(text.find(',', begin), text.size());
+        auto first = text.find_first_not_of(' ', begin), last = text.find_last_not_of(' ', end - 1);
+        if (first == std::string::npos || first >= end) first = end, last = end - 1;
+        parts.push_back(text.substr(first, last + 1 - first));
+        begin = end + 1;
+    }
+    return parts;
+}
+
+execution::DeviceProfile profile_named(const std::string& key) {
+    const auto* found = execution::find_profile(key);
+    if (found != nullptr) return *found;
+    std::string names;
+    for (const auto& profile : execution::profiles()) names += (names.empty() ? "" : ", ") + profile.key;
+    throw driver::OptionError("CUDASIM_DEVICE=" + key +
+                              ": no such device for programs in CUDA C++; there are " + names +
+                              ". A device that a file describes can be used from Python only");
 }
 
 execution::LaunchOptions options_of_environment() {
@@ -49,9 +74,34 @@ execution::LaunchOptions options_of_environment() {
 
 }  // namespace
 
-Process::Process() : options_(options_of_environment()) {
-    make_devices();
-    on_exit(&end_with_status, nullptr);
+Process::Process() {
+    try {
+        options_ = options_of_environment();
+        if (driver::Devices::of_this_process().count() == 0) make_devices();
+    } catch (const driver::Error& error) {
+        failed_.emplace(error);
+    } catch (const driver::OptionError& error) {
+        std::fprintf(stderr, "cudasim: %s\n", error.what());
+        failed_.emplace("", driver::CudaResult::not_initialized, error.what());
+    }
+    launches_run = true;
+}
+
+void Process::make_devices() {
+    const auto keys = parts_of(option<std::string>("device"));
+    const auto memory = option<std::uint64_t>("device_memory");
+    const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
+    positions_ = driver::require_visible_devices(
+        visible ? std::optional<std::string_view>(visible) : std::nullopt, keys);
+    std::vector<std::shared_ptr<driver::Context>> contexts;
+    for (const std::size_t position : positions_) {
+        auto profile = profile_named(keys[position]);
+        if (memory != 0) profile.total_memory = memory;
+        auto context = driver::Context::make(static_cast<int>(contexts.size()));
+        context->set_engine(std::make_shared<driver::SimulatedDevice>(profile));
+        contexts.push_back(std::move(context));
+    }
+    (void)driver::Devices::of_this_process().exchange(std::move(contexts));
 }
 
 Process& Process::get() {
@@ -59,21 +109,55 @@ Process& Process::get() {
     return process;
 }
 
+int Process::device_count() const {
+    if (failed_) throw driver::Error(*failed_);
+    driver::ContextStack::of_this_thread().require_calls_allowed();
+    return driver::Devices::of_this_process().count();
+}
+
+std::shared_ptr<driver::Context> Process::device(int ordinal, const char* call) const {
+    (void)device_count();
+    return driver::Devices::of_this_process().get(ordinal, call);
+}
+
 std::shared_ptr<driver::Context> Process::current() const {
     auto& stack = driver::ContextStack::of_this_thread();
     auto context = stack.current();
     if (!context) {
-        context = driver::Devices::of_this_process().get(0, "cudaSetDevice");
+        context = device(0, "cudaSetDevice");
         stack.push(context);
     }
     context->activate();
     return context;
 }
 
+std::shared_ptr<driver::Context> Process::usable(const char* call) const {
+    auto context = current();
+    context->require_usable(call);
+    return context;
+}
+
+void Process::set_device(int ordinal) const {
+    const auto context = device(ordinal, "cudaSetDevice");
+    driver::ContextStack::of_this_thread().set_current(context);
+    context->activate();
+}
+
+std::size_t Process::position(int ordinal) const {
+    const auto index = static_cast<std::size_t>(ordinal);
+    return index < positions_.size() ? positions_[index] : index;
+}
+
 void Process::report(const findings::Finding& finding, std::span<const image::SourceFile> sources) {
     errors_reported = true;
     std::fflush(stdout);
     std::fputs(findings::text_report(finding, sources).c_str(), stderr);
+}
+
+void Process::raise_unnoticed(const char* call) {
+    if (unnoticed_.load(std::memory_order_relaxed) == 0) return;
+    if (const int code = unnoticed_.exchange(0))
+        throw driver::Error(call, static_cast<driver::CudaResult>(code), "an earlier launch ended with it");
 }
 
 }  // namespace cudasim::cudart

@@ -2,17 +2,59 @@
 #include "frontend/cuda_cpp/runtime/programs.h"
 
 #include <cuda_runtime_api.h>
+#include <dlfcn.h>
 
 #include <cstdio>
+#include <utility>
 
 #include "frontend/cuda_cpp/images/embedded_image.h"
 #include "frontend/cuda_cpp/images/fat_binary.h"
 #include "frontend/cuda_cpp/images/simulated_form.h"
+#include "frontend/cuda_cpp/runtime/calls.h"
 #include "frontend/cuda_cpp/runtime/managed_variables.h"
+#include "frontend/cuda_cpp/runtime/process.h"
 #include "frontend/ptx/reader.h"
 #include "simulator/driver/simulated_device.h"
+#include "simulator/image/linking.h"
 
 namespace cudasim::cudart {
+namespace {
+
+/// The executable or shared library that holds the address.
+const void* library_of(const void* address) {
+    Dl_info info{};
+    return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
+}
+
+image::KernelImage image_of_nvcc(const void* data, const driver::Context& context) {
+    const execution::DeviceProfile& profile = context.engine()->device.profile();
+    const int capability = 10 * profile.compute_capability_major + profile.compute_capability_minor;
+    return cuda_cpp::read_fat_binary(cuda_cpp::fat_binary_at(data), static_cast<unsigned>(capability));
+}
+
+/// Calls read(); what is wrong with the image becomes the driver's error.
+template <typename Read>
+auto with_errors_of_images(Read&& read) {
+    const auto refuse = [](int code, const std::string& reason) {
+        return driver::Error("", static_cast<driver::CudaResult>(code), reason);
+    };
+    try {
+        return read();
+    } catch (const cuda_cpp::NoPtxError& error) {
+        throw refuse(cudaErrorNoKernelImageForDevice, error.what());
+    } catch (const ptx::PtxError& error) {
+        throw refuse(cudaErrorInvalidPtx,
+                     "embedded PTX, line " + std::to_string(error.line) + ": " + error.what());
+    } catch (const image::LinkError& error) {
+        throw refuse(cudaErrorInvalidKernelImage, error.what());
+    } catch (const image::ImageError& error) {
+        throw refuse(cudaErrorInvalidKernelImage, error.what());
+    } catch (const execution::CudaError& error) {
+        throw refuse(static_cast<int>(error.code), error.what());
+    }
+}
+
+}  // namespace
 
 Programs& Programs::of_this_process() {
     static Programs& programs = *new Programs;
@@ -21,7 +63,7 @@ Programs& Programs::of_this_process() {
 
 std::size_t Programs::add_image(const void* data) {
     const std::lock_guard lock(mutex_);
-    images_.push_back({.data = data, .modules = {}, .refused = {}});
+    images_.push_back({.data = data, .library = library_of(data), .on_devices = {}, .refused = {}});
     return images_.size() - 1;
 }
 
@@ -33,67 +75,6 @@ void Programs::add_kernel(std::size_t program, const void* host_function, std::s
 void Programs::add_variable(std::size_t program, const void* host_variable, std::string name) {
     const std::lock_guard lock(mutex_);
     variables_[host_variable] = {program, std::move(name)};
-}
-
-namespace {
-
-image::KernelImage image_of_nvcc(const void* data, const driver::Context& context) try {
-    const execution::DeviceProfile& profile = context.engine()->device.profile();
-    const int capability = 10 * profile.compute_capability_major + profile.compute_capability_minor;
-    return cuda_cpp::read_fat_binary(cuda_cpp::fat_binary_at(data), static_cast<unsigned>(capability));
-} catch (const cuda_cpp::NoPtxError& error) {
-    throw driver::Error("", driver::CudaResult{209}, error.what());  // no kernel image for the device
-} catch (const cuda_cpp::FatBinaryError& error) {
-    throw driver::Error("", driver::CudaResult{200}, error.what());  // invalid kernel image
-} catch (const ptx::PtxError& error) {
-    throw driver::Error("", driver::CudaResult{218},  // invalid PTX
-                        "embedded PTX, line " + std::to_string(error.line) + ": " + error.what());
-}
-
-/// What is loaded of the device code that clang or nvcc has put into a program.
-image::KernelImage image_at(const void* data, const driver::Context& context) {
-    if (cuda_cpp::is_fat_binary(data)) return image_of_nvcc(data, context);
-    return cuda_cpp::for_simulator(cuda_cpp::read_embedded_image(data));
-}
-
-}  // namespace
-
-std::shared_ptr<driver::Module> Programs::module_of(const std::shared_ptr<driver::Context>& context,
-                                                    std::size_t program) {
-    Image& image = images_[program];
-    auto& module = image.modules[context->id()];
-    if (module && module->is_loaded()) return module;
-    if (image.refused) throw driver::Error(*image.refused);
-    try {
-        module = driver::Module::load(context, image_at(image.data, *context));
-        ManagedVariables::of_this_process().bind(module);
-    } catch (const driver::Error& error) {
-        std::fprintf(stderr, "cudasim: %s\n", error.what());  // once: every launch is refused with it
-        image.refused.emplace(error);
-        throw;
-    }
-    return module;
-}
-
-driver::Function Programs::kernel(const std::shared_ptr<driver::Context>& context,
-                                  const void* host_function) {
-    const std::lock_guard lock(mutex_);
-    const auto found = kernels_.find(host_function);
-    if (found == kernels_.end())
-        throw driver::Error("cudaLaunchKernel", static_cast<driver::CudaResult>(98), "no kernel");
-    return module_of(context, found->second.program)->function(found->second.name);
-}
-
-execution::AddressRange Programs::variable(const std::shared_ptr<driver::Context>& context,
-                                           const void* host_variable) {
-    const std::lock_guard lock(mutex_);
-    const auto found = variables_.find(host_variable);
-    if (found == variables_.end())
-        throw driver::Error("cudaGetSymbolAddress", static_cast<driver::CudaResult>(cudaErrorInvalidSymbol),
-                            "there is no __device__, __constant__ or __managed__ variable at this address");
-    const auto module = module_of(context, found->second.program);
-    const auto managed = ManagedVariables::of_this_process().range(host_variable);
-    return managed ? *managed : module->global(found->second.name);
 }
 
 void Programs::end_of_image(std::size_t program) {
@@ -109,6 +90,111 @@ void Programs::end_of_image(std::size_t program) {
     }
 }
 
+void Programs::remove_image(std::size_t program) {
+    std::map<std::uint64_t, std::shared_ptr<OnDevice>> unloaded;
+    {
+        const std::lock_guard lock(mutex_);
+        if (program >= images_.size() || images_[program].data == nullptr) return;
+        std::erase_if(kernels_, [&](const auto& each) { return each.second.program == program; });
+        std::erase_if(variables_, [&](const auto& each) { return each.second.program == program; });
+        images_[program].data = nullptr;
+        images_[program].on_devices.swap(unloaded);
+        generation_.fetch_add(1, std::memory_order_release);
+    }
+    // Images that were linked together are unloaded with the last of them.
+    for (const auto& [context, image] : unloaded)
+        if (image.use_count() == 1) (void)image->module->unload();
+}
+
+/// All relocatable images of a library are linked together, those of other libraries stay apart: as nvcc does
+/// when it makes the executable or the shared library.
+std::shared_ptr<Programs::OnDevice> Programs::load(const std::shared_ptr<driver::Context>& context,
+                                                   std::size_t program) {
+    const Image& image = images_[program];
+    auto loaded = std::make_shared<OnDevice>();
+    const auto as_module = [&](const image::KernelImage& code) {
+        loaded->limits = cuda_cpp::declared_limits(code);
+        loaded->module = driver::Module::load(context, code);
+        ManagedVariables::of_this_process().bind(loaded->module);
+    };
+    with_errors_of_images([&] {
+        if (cuda_cpp::is_fat_binary(image.data)) return as_module(image_of_nvcc(image.data, *context));
+        const auto embedded = cuda_cpp::read_embedded_image(image.data);
+        if (!embedded.relocatable) return as_module(cuda_cpp::for_simulator(embedded));
+        std::vector<image::KernelImage> parts;
+        std::vector<Image*> together;
+        for (auto& other : images_) {
+            if (other.data == nullptr || other.library != image.library ||
+                !cuda_cpp::is_embedded_image(other.data))
+                continue;
+            const auto part = cuda_cpp::read_embedded_image(other.data);
+            if (!part.relocatable) continue;
+            parts.push_back(cuda_cpp::for_simulator(part));
+            together.push_back(&other);
+        }
+        as_module(parts.size() == 1 ? parts.front() : image::linked(parts));
+        for (auto* other : together) other->on_devices[context->id()] = loaded;
+    });
+    return loaded;
+}
+
+Programs::OnDevice& Programs::on_device(const std::shared_ptr<driver::Context>& context,
+                                        std::size_t program) {
+    Image& image = images_[program];
+    auto& loaded = image.on_devices[context->id()];
+    if (loaded && loaded->module->is_loaded()) return *loaded;
+    if (image.refused) throw driver::Error(*image.refused);
+    try {
+        auto made = load(context, program);
+        images_[program].on_devices[context->id()] = std::move(made);
+    } catch (const driver::Error& error) {
+        std::fprintf(stderr, "cudasim: %s\n", error.what());  // once: every launch is refused with it
+        images_[program].refused.emplace(error);
+        throw;
+    }
+    generation_.fetch_add(1, std::memory_order_release);
+    return *images_[program].on_devices[context->id()];
+}
+
+const Registered& Programs::registered_kernel(const void* host_function, const char* call) const {
+    const auto found = kernels_.find(host_function);
+    if (found == kernels_.end())
+        fail(call, cudaErrorInvalidDeviceFunction, "no __global__ function of this program has this address");
+    return found->second;
+}
+
+std::shared_ptr<PreparedKernel> Programs::kernel(const std::shared_ptr<driver::Context>& context,
+                                                 const void* host_function, const char* call) {
+    const std::lock_guard lock(mutex_);
+    const Registered& registered = registered_kernel(host_function, call);
+    OnDevice& image = on_device(context, registered.program);
+    auto& prepared = image.kernels[registered.name];
+    if (!prepared) {
+        const auto bounds = image.limits.most_threads.find(registered.name);
+        prepared = std::make_shared<PreparedKernel>(
+            image.module->function(registered.name), Process::get().launch_options(),
+            bounds == image.limits.most_threads.end() ? 0 : bounds->second, image.limits.constant_bytes);
+    }
+    return prepared;
+}
+
+const std::string& Programs::kernel_name(const void* host_function, const char* call) {
+    const std::lock_guard lock(mutex_);
+    return registered_kernel(host_function, call).name;
+}
+
+execution::AddressRange Programs::variable(const std::shared_ptr<driver::Context>& context,
+                                           const void* host_variable) {
+    const std::lock_guard lock(mutex_);
+    const auto found = variables_.find(host_variable);
+    if (found == variables_.end())
+        fail("cudaGetSymbolAddress", cudaErrorInvalidSymbol,
+             "there is no __device__, __constant__ or __managed__ variable at this address");
+    const OnDevice& image = on_device(context, found->second.program);
+    const auto managed = ManagedVariables::of_this_process().range(host_variable);
+    return managed ? *managed : image.module->global(found->second.name);
+}
+
 }  // namespace cudasim::cudart
 
 using cudasim::cudart::Programs;
@@ -122,6 +208,11 @@ struct FatBinaryWrapper {
     void* file_name_or_fatbins;
 };
 
+/// Handles of images are their numbers, from 1.
+std::size_t program_of(void** handle) {
+    return reinterpret_cast<std::size_t>(handle) - 1;
+}
+
 }  // namespace
 
 extern "C" {
@@ -131,15 +222,24 @@ void** __cudaRegisterFatBinary(void* wrapper) {
     return reinterpret_cast<void**>(program + 1);
 }
 void __cudaRegisterFatBinaryEnd(void** handle) {
-    Programs::of_this_process().end_of_image(reinterpret_cast<std::size_t>(handle) - 1);
+    Programs::of_this_process().end_of_image(program_of(handle));
 }
-void __cudaUnregisterFatBinary(void**) {}
+void __cudaUnregisterFatBinary(void** handle) {
+    Programs::of_this_process().remove_image(program_of(handle));
+}
 
 void __cudaRegisterFunction(void** handle, const char* host_function, char*, const char* name, int, uint3*,
                             uint3*, dim3*, dim3*, int*) {
-    Programs::of_this_process().add_kernel(reinterpret_cast<std::size_t>(handle) - 1, host_function, name);
+    Programs::of_this_process().add_kernel(program_of(handle), host_function, name);
 }
 void __cudaRegisterVar(void** handle, char* host_variable, char*, const char* name, int, size_t, int, int) {
-    Programs::of_this_process().add_variable(reinterpret_cast<std::size_t>(handle) - 1, host_variable, name);
+    Programs::of_this_process().add_variable(program_of(handle), host_variable, name);
 }
+/// nvcc's pointer to a __managed__ variable is the host's address of it.
+void __cudaRegisterManagedVar(void** handle, void** host_variable, char*, const char* name, int, size_t, int,
+                              int) {
+    Programs::of_this_process().add_variable(program_of(handle), host_variable, name);
+}
+void __cudaRegisterHostVar(void**, const char*, char*, size_t) {}
+void __cudaRegisterUnifiedTable(void**, void*) {}
 }

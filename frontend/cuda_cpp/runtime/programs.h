@@ -1,7 +1,8 @@
 // What the program's own constructors register: its device code, and which kernel or variable of it stands
-// behind which address of the host.
+// behind which address of the host. Of the shared libraries of a process each registers its own.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -9,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "frontend/cuda_cpp/images/declared_limits.h"
+#include "frontend/cuda_cpp/runtime/kernels.h"
 #include "simulator/driver/error.h"
 #include "simulator/driver/module.h"
 
@@ -28,28 +31,44 @@ class Programs {
     std::size_t add_image(const void* data);
     void add_kernel(std::size_t program, const void* host_function, std::string name);
     void add_variable(std::size_t program, const void* host_variable, std::string name);
+    /// All kernels and variables of an image are registered.
+    void end_of_image(std::size_t program);
+    /// The library that registered the image is unloaded.
+    void remove_image(std::size_t program);
+    /// Changes whenever a kernel that kernel() gave may be another one's now.
+    [[nodiscard]] std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
 
-    /// @throws driver::Error 98 for an address that is no kernel's
-    [[nodiscard]] driver::Function kernel(const std::shared_ptr<driver::Context>& context,
-                                          const void* host_function);
+    /// @throws driver::Error 98 for an address that is no kernel's; with what makes the image unusable
+    [[nodiscard]] std::shared_ptr<PreparedKernel> kernel(const std::shared_ptr<driver::Context>& context,
+                                                         const void* host_function, const char* call);
+    /// The mangled name. @throws driver::Error 98
+    [[nodiscard]] const std::string& kernel_name(const void* host_function, const char* call);
     /// @throws driver::Error with cudaErrorInvalidSymbol for an address that is no variable's
     [[nodiscard]] execution::AddressRange variable(const std::shared_ptr<driver::Context>& context,
                                                    const void* host_variable);
-    /// All kernels and variables of an image are registered.
-    void end_of_image(std::size_t program);
 
   private:
-    struct Image {
-        const void* data = nullptr;
-        std::map<std::uint64_t, std::shared_ptr<driver::Module>> modules;  ///< by context id
-        std::optional<driver::Error> refused;                              ///< why it cannot be loaded
+    /// An image on a device, or several that were linked together.
+    struct OnDevice {
+        std::shared_ptr<driver::Module> module;
+        cuda_cpp::DeclaredLimits limits;
+        std::map<std::string, std::shared_ptr<PreparedKernel>, std::less<>> kernels;
     };
-    [[nodiscard]] std::shared_ptr<driver::Module> module_of(const std::shared_ptr<driver::Context>& context,
-                                                            std::size_t program);
+    struct Image {
+        const void* data = nullptr;     ///< null: removed
+        const void* library = nullptr;  ///< where the executable or shared library begins that holds it
+        std::map<std::uint64_t, std::shared_ptr<OnDevice>> on_devices;  ///< by context id
+        std::optional<driver::Error> refused;                           ///< why it cannot be loaded
+    };
+    [[nodiscard]] OnDevice& on_device(const std::shared_ptr<driver::Context>& context, std::size_t program);
+    [[nodiscard]] std::shared_ptr<OnDevice> load(const std::shared_ptr<driver::Context>& context,
+                                                 std::size_t program);
+    [[nodiscard]] const Registered& registered_kernel(const void* host_function, const char* call) const;
 
     std::mutex mutex_;
     std::vector<Image> images_;
     std::map<const void*, Registered> kernels_, variables_;
+    std::atomic<std::uint64_t> generation_{1};
 };
 
 }  // namespace cudasim::cudart

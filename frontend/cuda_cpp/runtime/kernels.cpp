@@ -1,0 +1,62 @@
+// See kernels.h.
+#include "frontend/cuda_cpp/runtime/kernels.h"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "simulator/driver/error.h"
+#include "simulator/jit/compiler.h"
+
+namespace cudasim::cudart {
+namespace {
+
+driver::LaunchPlan plan_of(const driver::Function& function, const execution::LaunchOptions& options) {
+    auto plan = function.plan({}, options);
+    plan.display_name = demangled(function.name());
+    return plan;
+}
+
+std::uint64_t threads_of(const driver::LaunchPlan& plan, std::uint64_t most) {
+    const std::uint64_t of_device = plan.device->device.profile().max_threads_per_block;
+    return most == 0 ? of_device : std::min(most, of_device);
+}
+
+}  // namespace
+
+std::string demangled(const std::string& name) {
+    int status = 0;
+    char* const text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+    if (text == nullptr || status != 0) return name;
+    std::string result = text;
+    std::free(text);
+    return result;
+}
+
+PreparedKernel::PreparedKernel(driver::Function function, const execution::LaunchOptions& options,
+                               std::uint64_t most_threads, std::uint64_t constant_bytes)
+    : function_(std::move(function)),
+      plan_(plan_of(function_, options)),
+      most_threads_(threads_of(plan_, most_threads)),
+      constant_bytes_(constant_bytes) {}
+
+std::uint64_t PreparedKernel::static_shared_bytes() const {
+    std::int64_t bytes = static_shared_.load(std::memory_order_relaxed);
+    if (bytes >= 0) return static_cast<std::uint64_t>(bytes);
+    bytes = static_cast<std::int64_t>(
+        plan_.device->device.compile(*plan_.loaded, plan_.kernel, plan_.options.compile_options())
+            ->static_shared_bytes);
+    static_shared_ = bytes;
+    return static_cast<std::uint64_t>(bytes);
+}
+
+std::uint64_t PreparedKernel::most_dynamic_shared_bytes() const {
+    const std::int64_t allowed = allowed_shared_.load(std::memory_order_relaxed);
+    if (allowed >= 0) return static_cast<std::uint64_t>(allowed);
+    const std::uint64_t most = profile().shared_per_block, used = static_shared_bytes();
+    return most > used ? most - used : 0;
+}
+
+}  // namespace cudasim::cudart

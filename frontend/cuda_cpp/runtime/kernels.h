@@ -1,0 +1,51 @@
+// A kernel of the program on a device: all that does not change from launch to launch.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "simulator/driver/launch_plan.h"
+#include "simulator/driver/module.h"
+
+namespace cudasim::cudart {
+
+class PreparedKernel {
+  public:
+    /// @param most_threads of a block, as the source declares it; 0: no less than the device allows
+    PreparedKernel(driver::Function function, const execution::LaunchOptions& options,
+                   std::uint64_t most_threads, std::uint64_t constant_bytes);
+
+    [[nodiscard]] const driver::Function& function() const { return function_; }
+    [[nodiscard]] const std::shared_ptr<driver::Context>& context() const {
+        return function_.module()->context();
+    }
+    [[nodiscard]] const execution::DeviceProfile& profile() const { return plan_.device->device.profile(); }
+    /// With the process's options, and no configuration.
+    [[nodiscard]] const driver::LaunchPlan& plan() const { return plan_; }
+    [[nodiscard]] std::uint64_t most_threads() const { return most_threads_; }
+    [[nodiscard]] std::uint64_t constant_bytes() const { return constant_bytes_; }
+
+    /// Its static shared memory; compiles the kernel. @throws jit::CompileError, execution::CudaError
+    [[nodiscard]] std::uint64_t static_shared_bytes() const;
+    /// cudaFuncAttributeMaxDynamicSharedMemorySize: what was set, else what all devices allow.
+    [[nodiscard]] std::uint64_t most_dynamic_shared_bytes() const;
+    void allow_dynamic_shared_bytes(std::uint64_t bytes) {
+        allowed_shared_ = static_cast<std::int64_t>(bytes);
+    }
+    /// cudaFuncAttributePreferredSharedMemoryCarveout, which nothing depends on.
+    std::atomic<int> carveout{-1};
+
+  private:
+    const driver::Function function_;
+    const driver::LaunchPlan plan_;
+    const std::uint64_t most_threads_, constant_bytes_;
+    std::atomic<std::int64_t> allowed_shared_{-1};
+    mutable std::atomic<std::int64_t> static_shared_{-1};
+};
+
+/// "scale<float>(float*, int)" of a mangled name; the name itself where it is none.
+[[nodiscard]] std::string demangled(const std::string& name);
+
+}  // namespace cudasim::cudart

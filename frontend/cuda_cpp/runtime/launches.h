@@ -1,0 +1,22 @@
+// One launch, whichever function of the runtime API it comes from.
+#pragma once
+
+#include <driver_types.h>
+
+namespace cudasim::cudart {
+
+struct LaunchRequest {
+    const char* call = nullptr;
+    const void* function = nullptr;  ///< the host's
+    dim3 grid, block;
+    void** arguments = nullptr;
+    size_t shared_bytes = 0;
+    cudaStream_t stream = nullptr;
+    bool cooperative = false;
+};
+
+/// What the configuration, the kernel or the device forbids is the result, at once; what the kernel does wrong
+/// is reported on the standard error, and the next call that waits for the device has it as its result.
+[[nodiscard]] cudaError_t launch(const LaunchRequest& request) noexcept;
+
+}  // namespace cudasim::cudart
