@@ -12,11 +12,11 @@ namespace Intrinsic = llvm::Intrinsic;
 
 bool is_real(const InstructionContext& at) {
     const Type type = at.type();
-    return type.kind == Type::real || type.kind == Type::half_pair;
+    return type.kind == Type::real || type.kind == Type::half_pair || is_brain(type);
 }
 
 bool is_signed(const InstructionContext& at) {
-    return at.type().kind == Type::signed_;
+    return at.type().kind == Type::signed_ || at.type().kind == Type::signed_pair;
 }
 
 /// What does not fit: the carry of an unsigned sum with up to three parts, kept for addc.
@@ -169,12 +169,21 @@ void translate_rem(InstructionContext& at) {
                            : at.b.CreateURem(at.read(1), at.read(2)));
 }
 
+/// The sign of each number of 16 bits.
+constexpr std::uint32_t signs(Type type) {
+    return type.width == 16 ? 0x8000 : 0x80008000;
+}
+
 void translate_abs(InstructionContext& at) {
+    if (const Type type = at.type(); is_brain(type))
+        return at.write(at.b.CreateAnd(at.read(1, {Type::bits, type.width}), ~std::uint64_t{signs(type)}));
     if (is_real(at)) return at.write(at.b.CreateUnaryIntrinsic(Intrinsic::fabs, at.read(1)));
     at.write(at.b.CreateBinaryIntrinsic(Intrinsic::abs, at.read(1), at.b.getFalse()));
 }
 
 void translate_neg(InstructionContext& at) {
+    if (const Type type = at.type(); is_brain(type))
+        return at.write(at.b.CreateXor(at.read(1, {Type::bits, type.width}), std::uint64_t{signs(type)}));
     at.write(is_real(at) ? at.b.CreateFNeg(at.read(1)) : at.b.CreateNeg(at.read(1)));
 }
 
@@ -186,9 +195,13 @@ void translate_extremum(InstructionContext& at, bool largest) {
     if (!is_real(at)) {
         const Intrinsic::ID id = is_signed(at) ? (largest ? Intrinsic::smax : Intrinsic::smin)
                                                : (largest ? Intrinsic::umax : Intrinsic::umin);
-        return at.write(b.CreateBinaryIntrinsic(id, left, right));
+        Value* result = b.CreateBinaryIntrinsic(id, left, right);
+        if (at.has("relu"))
+            result = b.CreateBinaryIntrinsic(Intrinsic::smax, result,
+                                             llvm::Constant::getNullValue(result->getType()));
+        return at.write(result);
     }
-    if (at.has("xorsign") || at.instruction.operands.size() > 3) at.refuse();
+    if (at.instruction.operands.size() > 3) at.refuse();
     const auto extremum = [&](Value* x, Value* y) -> Value* {
         if (at.has("NaN"))
             return b.CreateBinaryIntrinsic(largest ? Intrinsic::maximum : Intrinsic::minimum, x, y);
@@ -197,19 +210,22 @@ void translate_extremum(InstructionContext& at, bool largest) {
             largest ? (wide ? "__nv_fmax" : "__nv_fmaxf") : (wide ? "__nv_fmin" : "__nv_fminf");
         return at.call(name, x->getType(), {x, y});
     };
-    // As float32: LLVM's f16 forms for x86 lose the sign of zero.
-    const auto of_halves = [&](Value* x, Value* y) {
-        Value* wide = extremum(b.CreateFPExt(x, b.getFloatTy()), b.CreateFPExt(y, b.getFloatTy()));
-        return b.CreateFPTrunc(wide, b.getHalfTy());
+    // .xorsign.abs: of the magnitudes, with the product of the signs.
+    const auto of_floats = [&](Value* x, Value* y) -> Value* {
+        if (!at.has("xorsign")) return extremum(x, y);
+        Value* magnitude =
+            extremum(b.CreateUnaryIntrinsic(Intrinsic::fabs, x), b.CreateUnaryIntrinsic(Intrinsic::fabs, y));
+        Value* sign = b.CreateXor(b.CreateBitCast(x, b.getInt32Ty()), b.CreateBitCast(y, b.getInt32Ty()));
+        return b.CreateBinaryIntrinsic(Intrinsic::copysign, magnitude, b.CreateBitCast(sign, b.getFloatTy()));
     };
-    if (at.type().kind == Type::half_pair) {
-        Value* pair = llvm::PoisonValue::get(left->getType());
-        for (std::uint64_t i = 0; i < 2; ++i)
-            pair = b.CreateInsertElement(
-                pair, of_halves(b.CreateExtractElement(left, i), b.CreateExtractElement(right, i)), i);
-        return at.write(pair);
-    }
-    at.write(at.type().width == 16 ? of_halves(left, right) : extremum(left, right));
+    at.write(for_each_element(b, {left, right}, [&](llvm::ArrayRef<Value*> pair) -> Value* {
+        llvm::Type* type = pair[0]->getType();
+        if (!type->isHalfTy())
+            return type->isFloatTy() ? of_floats(pair[0], pair[1]) : extremum(pair[0], pair[1]);
+        // As float32: LLVM's f16 forms for x86 lose the sign of zero.
+        return b.CreateFPTrunc(
+            of_floats(b.CreateFPExt(pair[0], b.getFloatTy()), b.CreateFPExt(pair[1], b.getFloatTy())), type);
+    }));
 }
 
 void translate_min(InstructionContext& at) {
@@ -231,6 +247,21 @@ void translate_sad(InstructionContext& at) {
     at.write(b.CreateAdd(distance, at.read(3)));
 }
 
+/// The dot product of two halves of a with two bytes of b, the lower or the upper ones, plus c.
+void translate_dp2a(InstructionContext& at) {
+    auto& b = at.b;
+    const bool left_signed = at.type(1).kind == Type::signed_, right_signed = is_signed(at);
+    Value* sum = at.read(3, u32);
+    for (unsigned i = 0; i < 2; ++i) {
+        Value* half = b.CreateTrunc(b.CreateLShr(at.read(1, u32), 16 * i), b.getInt16Ty());
+        const unsigned byte_number = i + (at.has("hi") ? 2 : 0);
+        Value* byte = b.CreateTrunc(b.CreateLShr(at.read(2, u32), 8 * byte_number), b.getInt8Ty());
+        sum = b.CreateAdd(sum, b.CreateMul(b.CreateIntCast(half, b.getInt32Ty(), left_signed),
+                                           b.CreateIntCast(byte, b.getInt32Ty(), right_signed)));
+    }
+    at.write(sum);
+}
+
 /// The dot product of four bytes each, plus c.
 void translate_dp4a(InstructionContext& at) {
     auto& b = at.b;
@@ -248,11 +279,12 @@ void translate_dp4a(InstructionContext& at) {
 }
 
 constexpr Row rows[] = {
-    {"add", translate_add},     {"sub", translate_sub}, {"addc", translate_addc}, {"subc", translate_subc},
-    {"mul", translate_mul},     {"mad", translate_mad}, {"madc", translate_madc}, {"mul24", translate_mul24},
-    {"mad24", translate_mad24}, {"div", translate_div}, {"rem", translate_rem},   {"abs", translate_abs},
-    {"neg", translate_neg},     {"min", translate_min}, {"max", translate_max},   {"sad", translate_sad},
-    {"dp4a", translate_dp4a},
+    {"add", translate_add},   {"sub", translate_sub},     {"addc", translate_addc},
+    {"subc", translate_subc}, {"mul", translate_mul},     {"mad", translate_mad},
+    {"madc", translate_madc}, {"mul24", translate_mul24}, {"mad24", translate_mad24},
+    {"div", translate_div},   {"rem", translate_rem},     {"abs", translate_abs},
+    {"neg", translate_neg},   {"min", translate_min},     {"max", translate_max},
+    {"sad", translate_sad},   {"dp4a", translate_dp4a},   {"dp2a", translate_dp2a},
 };
 
 }  // namespace

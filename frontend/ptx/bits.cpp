@@ -72,7 +72,7 @@ void translate_shf(InstructionContext& at) {
 void translate_lop3(InstructionContext& at) {
     auto& b = at.b;
     const Operand& table = at.operand(4);
-    if (table.kind != Operand::integer || at.has("BoolOp")) at.refuse();
+    if (table.kind != Operand::integer) at.refuse();
     Value* result = b.getInt32(0);
     for (unsigned row = 0; row < 8; ++row) {
         if (!((table.value >> row) & 1)) continue;
@@ -83,7 +83,68 @@ void translate_lop3(InstructionContext& at) {
         }
         result = b.CreateOr(result, all);
     }
-    at.write(result);
+    const bool is_and = at.has("and");
+    if (!is_and && !at.has("or")) return at.write(result);
+    // lop3.or.b32 d|p, a, b, c, table, q: p also says whether any bit is set, combined with q.
+    const Operand& target = at.operand(0);
+    if (target.kind != Operand::list) at.refuse();
+    Value* any = b.CreateIsNotNull(result);
+    Value* other = at.read(5, predicate);
+    at.function.write(target.elements[0], result);
+    at.function.write(target.elements[1], is_and ? b.CreateAnd(any, other) : b.CreateOr(any, other));
+}
+
+/// The position of the set bit that is `offset` of them away from `start`, upwards or, below 0, downwards;
+/// all ones where there is none.
+void translate_fns(InstructionContext& at) {
+    auto& b = at.b;
+    Value* mask = at.read(1, u32);
+    Value* start = at.read(2, u32);
+    Value* offset = at.read(3, u32);
+    Value* downwards = b.CreateICmpSLT(offset, b.getInt32(0));
+    mask = b.CreateSelect(downwards, b.CreateUnaryIntrinsic(Intrinsic::bitreverse, mask), mask);
+    start = b.CreateSelect(downwards, b.CreateSub(b.getInt32(31), start), start);
+    start = b.CreateAnd(start, 31);
+    Value* number = b.CreateBinaryIntrinsic(Intrinsic::abs, offset, b.getFalse());
+    Value* left = b.CreateShl(b.CreateLShr(mask, start), start);
+    Value* here = b.CreateAnd(mask, b.CreateShl(b.getInt32(1), start));
+    for (std::uint32_t passed = 1; passed < 32; ++passed) {
+        Value* without_lowest = b.CreateAnd(left, b.CreateSub(left, b.getInt32(1)));
+        left = b.CreateSelect(b.CreateICmpUGT(number, b.getInt32(passed)), without_lowest, left);
+    }
+    left = b.CreateSelect(b.CreateIsNull(offset), here, left);
+    Value* exists = b.CreateAnd(b.CreateIsNotNull(left), b.CreateICmpULE(number, b.getInt32(32)));
+    Value* place = b.CreateBinaryIntrinsic(Intrinsic::cttz, left, b.getFalse());
+    place = b.CreateSelect(downwards, b.CreateSub(b.getInt32(31), place), place);
+    at.write(b.CreateSelect(exists, place, b.getInt32(~0U)));
+}
+
+/// bmsk: b ones from bit a on. szext: the low b bits of a, with their sign or zeros above. What goes beyond
+/// 32 counts modulo 32 with .wrap, as 32 with .clamp.
+void translate_bmsk(InstructionContext& at) {
+    auto& b = at.b;
+    const auto amount = [&](std::size_t i) {
+        Value* value = at.read(i, u32);
+        value = at.has("wrap") ? b.CreateAnd(value, 31)
+                               : b.CreateBinaryIntrinsic(Intrinsic::umin, value, b.getInt32(32));
+        return b.CreateZExt(value, b.getInt64Ty());
+    };
+    Value* ones = b.CreateSub(b.CreateShl(b.getInt64(1), amount(2)), b.getInt64(1));
+    at.write(b.CreateTrunc(b.CreateShl(ones, amount(1)), b.getInt32Ty()));
+}
+
+void translate_szext(InstructionContext& at) {
+    auto& b = at.b;
+    Value* width = at.read(2, u32);
+    width = at.has("wrap") ? b.CreateAnd(width, 31)
+                           : b.CreateBinaryIntrinsic(Intrinsic::umin, width, b.getInt32(32));
+    Value* unused = b.CreateSub(b.getInt64(64), b.CreateZExt(width, b.getInt64Ty()));
+    // 64 is no amount to shift by: a step of one less and another of one.
+    unused = b.CreateSub(unused, b.getInt64(1));
+    Value* top = b.CreateShl(b.CreateShl(b.CreateZExt(at.read(1), b.getInt64Ty()), unused), 1);
+    const bool with_sign = at.type().kind == Type::signed_;
+    top = with_sign ? b.CreateAShr(b.CreateAShr(top, unused), 1) : b.CreateLShr(b.CreateLShr(top, unused), 1);
+    at.write(b.CreateTrunc(top, b.getInt32Ty()));
 }
 
 /// The bit field [start, start + length) of a; signed: filled with its topmost bit, or a's where it reaches
@@ -155,13 +216,37 @@ void translate_count(InstructionContext& at) {
 
 /// Four bytes out of the eight of b:a, each picked by a digit of c; the digit's top bit spreads the byte's
 /// sign.
+///
+/// The modes take two bits of c instead, which stand for digits: .f4e and .b4e four bytes on from there,
+/// upwards and downwards; .rc8 the same byte, .rc16 the same half; .ecl and .ecr what lies between an edge and
+/// byte c, and byte c from there on.
+Value* digits_of_mode(InstructionContext& at, Value* c) {
+    struct Mode {
+        std::string_view name;
+        std::uint16_t digits[4];
+    };
+    constexpr Mode modes[] = {
+        {"f4e", {0x3210, 0x4321, 0x5432, 0x6543}}, {"b4e", {0x5670, 0x6701, 0x7012, 0x0123}},
+        {"rc8", {0x0000, 0x1111, 0x2222, 0x3333}}, {"ecl", {0x3210, 0x3211, 0x3222, 0x3333}},
+        {"ecr", {0x0000, 0x1110, 0x2210, 0x3210}}, {"rc16", {0x1010, 0x3232, 0x1010, 0x3232}}};
+    auto& b = at.b;
+    for (const Mode& mode : modes) {
+        if (!at.has(mode.name)) continue;
+        Value* which = b.CreateAnd(c, 3);
+        Value* digits = b.getInt32(mode.digits[0]);
+        for (std::uint32_t i = 1; i < 4; ++i)
+            digits = b.CreateSelect(b.CreateICmpEQ(which, b.getInt32(i)), b.getInt32(mode.digits[i]), digits);
+        return digits;
+    }
+    return c;
+}
+
 void translate_prmt(InstructionContext& at) {
     auto& b = at.b;
-    if (at.instruction.opcode.size() > 2) at.refuse();
     llvm::Type* wide = b.getInt64Ty();
     Value* bytes =
         b.CreateOr(b.CreateShl(b.CreateZExt(at.read(2, u32), wide), 32), b.CreateZExt(at.read(1, u32), wide));
-    Value* picks = b.CreateZExt(at.read(3, u32), wide);
+    Value* picks = b.CreateZExt(digits_of_mode(at, at.read(3, u32)), wide);
     Value* result = b.getInt32(0);
     for (unsigned byte = 0; byte < 4; ++byte) {
         Value* digit = b.CreateLShr(picks, 4 * byte);
@@ -175,10 +260,13 @@ void translate_prmt(InstructionContext& at) {
 }
 
 constexpr Row rows[] = {
-    {"and", translate_logic}, {"or", translate_logic},   {"xor", translate_logic}, {"not", translate_not},
-    {"cnot", translate_cnot}, {"shl", translate_shl},    {"shr", translate_shr},   {"shf", translate_shf},
-    {"lop3", translate_lop3}, {"bfe", translate_bfe},    {"bfi", translate_bfi},   {"bfind", translate_bfind},
-    {"brev", translate_brev}, {"popc", translate_count}, {"clz", translate_count}, {"prmt", translate_prmt},
+    {"and", translate_logic},   {"or", translate_logic},   {"xor", translate_logic},
+    {"not", translate_not},     {"cnot", translate_cnot},  {"shl", translate_shl},
+    {"shr", translate_shr},     {"shf", translate_shf},    {"lop3", translate_lop3},
+    {"bfe", translate_bfe},     {"bfi", translate_bfi},    {"bfind", translate_bfind},
+    {"brev", translate_brev},   {"popc", translate_count}, {"clz", translate_count},
+    {"prmt", translate_prmt},   {"fns", translate_fns},    {"bmsk", translate_bmsk},
+    {"szext", translate_szext},
 };
 
 }  // namespace

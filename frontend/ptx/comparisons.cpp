@@ -42,7 +42,7 @@ Value* compared(InstructionContext& at, Type type) {
     for (const Comparison& known : comparisons) {
         if (!at.has(known.name)) continue;
         if (type.kind == Type::predicate) at.refuse();
-        const bool real = type.kind == Type::real || type.kind == Type::half_pair;
+        const bool real = type.kind == Type::real || type.kind == Type::half_pair || is_brain(type);
         const CmpInst::Predicate how = real                         ? known.real
                                        : type.kind == Type::signed_ ? known.with_sign
                                                                     : known.without_sign;
@@ -83,13 +83,14 @@ void translate_set(InstructionContext& at) {
     const Type result = at.type(1);
     if (truth->getType()->isVectorTy()) {  // 1.0 or all ones in each half
         if (at.instruction.operands.size() > 3) at.refuse();
-        if (result.kind == Type::half_pair)
+        if (result.kind == Type::half_pair || result.kind == Type::brain_pair)
             return at.write(b.CreateUIToFP(truth, at.function.module.type(result)));
         return at.write(b.CreateBitCast(b.CreateSExt(truth, llvm::FixedVectorType::get(b.getInt16Ty(), 2)),
                                         b.getInt32Ty()));
     }
     truth = combined(at, truth);
-    if (result.kind == Type::real) return at.write(b.CreateUIToFP(truth, at.function.module.type(result)));
+    if (result.kind == Type::real || result.kind == Type::brain)
+        return at.write(b.CreateUIToFP(truth, at.function.module.type(result)));
     at.write(b.CreateSExt(truth, at.function.module.type(result)));
 }
 

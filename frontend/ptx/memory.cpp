@@ -101,6 +101,11 @@ void translate_cvta(InstructionContext& at) {
 /// Whether a generic address lies in the space.
 void translate_isspacep(InstructionContext& at) {
     const Space space = space_of(at);
+    // Parameters of kernels and constants are seen through other windows than generic addresses.
+    if (space == Space::parameter || space == Space::constant) {
+        (void)at.read(1, u64);
+        return at.write(at.b.getFalse());
+    }
     const char* name = space == Space::shared   ? "llvm.nvvm.isspacep.shared"
                        : space == Space::global ? "llvm.nvvm.isspacep.global"
                        : space == Space::local  ? "llvm.nvvm.isspacep.local"
@@ -110,11 +115,21 @@ void translate_isspacep(InstructionContext& at) {
     at.write(at.call(name, at.b.getInt1Ty(), {pointer}));
 }
 
+/// The fourth operand of cp.async: how many bytes, or a predicate under which none are read.
+Value* bytes_read(InstructionContext& at, const Operand& operand, std::uint64_t bytes) {
+    const llvm::AllocaInst* place =
+        operand.kind == Operand::name ? at.function.variable(operand.text) : nullptr;
+    if (!place || !place->getAllocatedType()->isIntegerTy(1)) return at.function.read(operand, u32);
+    return at.b.CreateSelect(at.function.read(operand, predicate), at.b.getInt32(0),
+                             at.b.getInt32(static_cast<std::uint32_t>(bytes)));
+}
+
 /// cp.async.ca.shared.global [to], [from], bytes {, bytes that are read; zeros are written for the rest};
 /// commit_group, wait_group n and wait_all.
 void translate_cp(InstructionContext& at) {
     const auto& operands = at.instruction.operands;
-    if (!at.has("async") || at.has("bulk") || at.has("mbarrier")) at.refuse();
+    if (!at.has("async") || at.has("bulk")) at.refuse();
+    if (at.has("mbarrier")) return translate_arrival_of_copies(at);
     auto& b = at.b;
     llvm::Type* nothing = b.getVoidTy();
     if (at.has("commit_group")) return (void)at.call("llvm.nvvm.cp.async.commit.group", nothing, {});
@@ -124,9 +139,8 @@ void translate_cp(InstructionContext& at) {
         Value* groups = b.getInt32(static_cast<std::uint32_t>(operands[0].value));
         return (void)at.call("llvm.nvvm.cp.async.wait.group", nothing, {groups});
     }
-    if (operands.size() < 3 || operands.size() > 4 || operands[2].kind != Operand::integer ||
-        at.has("L2::cache_hint"))
-        at.refuse();
+    const std::size_t count = operands.size() - (at.has("L2::cache_hint") ? 1 : 0);  // the last is the hint
+    if (count < 3 || count > 4 || operands[2].kind != Operand::integer) at.refuse();
     const std::uint64_t bytes = operands[2].value;
     const bool past_l1 = at.has("cg");
     if (bytes != 16 && (past_l1 || (bytes != 4 && bytes != 8))) at.refuse();
@@ -134,9 +148,9 @@ void translate_cp(InstructionContext& at) {
                        std::to_string(bytes);
     std::vector<Value*> arguments{at.function.pointer(operands[0], Space::shared),
                                   at.function.pointer(operands[1], Space::global)};
-    if (operands.size() == 4) {
+    if (count == 4) {
         name += ".s";
-        arguments.push_back(at.read(3, u32));
+        arguments.push_back(bytes_read(at, operands[3], bytes));
     }
     (void)at.call(name.c_str(), nothing, arguments);
 }
@@ -145,7 +159,7 @@ void translate_nothing(InstructionContext&) {}
 
 AtomicRMWInst::BinOp operation_of(const InstructionContext& at) {
     const Type type = at.type();
-    const bool real = type.kind == Type::real || type.kind == Type::half_pair,
+    const bool real = type.kind == Type::real || type.kind == Type::half_pair || is_brain(type),
                with_sign = type.kind == Type::signed_;
     if (at.has("add")) return real ? AtomicRMWInst::FAdd : AtomicRMWInst::Add;
     if (at.has("exch")) return AtomicRMWInst::Xchg;
@@ -159,32 +173,75 @@ AtomicRMWInst::BinOp operation_of(const InstructionContext& at) {
     at.refuse();
 }
 
+/// What an atomic operation computes with: LLVM's own type for bf16.
+Value* atomic_operand(InstructionContext& at, const Operand& operand, Type type) {
+    if (!is_brain(type)) return at.flushed(at.function.read(operand, type));
+    llvm::Type* number = llvm::Type::getBFloatTy(at.function.module.context);
+    if (type.kind == Type::brain_pair) number = llvm::FixedVectorType::get(number, 2);
+    return at.b.CreateBitCast(at.function.read(operand, {Type::bits, type.width}), number);
+}
+
 /// @param first operand number of the address: atom has a result before it, red has none
-Value* atomic(InstructionContext& at, std::size_t first) {
+/// @param part of {a, b, c, d}, each of which is an operation of its own; 0 for a single register
+Value* atomic(InstructionContext& at, Value* place, std::size_t first, std::size_t part) {
     auto& b = at.b;
     const Type type = at.type();
-    if (type.width < 32 && type.kind != Type::real && !at.has("cas")) at.refuse();
-    Value* place = at.function.pointer(at.operand(first), space_of(at));
-    Value* operand = at.read(first + 1);
+    const bool is_real = type.kind == Type::real || is_brain(type);
+    if ((type.width < 32 && !is_real && !at.has("cas")) || type.width > 64) at.refuse();
+    const auto operand = [&](std::size_t i) {
+        const std::vector<Operand> parts = parts_of(at.operand(i));
+        if (part >= parts.size()) at.refuse();
+        return atomic_operand(at, parts[part], type);
+    };
+    Value* value = operand(first + 1);
     const llvm::MaybeAlign alignment(type.width / 8);
     // PTX ISA, "atom": relaxed and the device's where it says nothing.
     const AtomicOrdering ordering = ordering_of(at, AtomicOrdering::Monotonic);
     const llvm::SyncScope::ID scope = sync_scope(at, image::Scope::device);
     if (at.has("async")) at.refuse();
-    if (!at.has("cas"))
-        return b.CreateAtomicRMW(operation_of(at), place, operand, alignment, ordering, scope);
+    if (!at.has("cas")) return b.CreateAtomicRMW(operation_of(at), place, value, alignment, ordering, scope);
     const AtomicOrdering failure = llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(ordering);
     Value* pair =
-        b.CreateAtomicCmpXchg(place, operand, at.read(first + 2), alignment, ordering, failure, scope);
+        b.CreateAtomicCmpXchg(place, value, operand(first + 2), alignment, ordering, failure, scope);
     return b.CreateExtractValue(pair, 0);
 }
 
+/// An operation for each register of {a, b, c, d}, in the order of addresses.
+void translate_atomics(InstructionContext& at, std::size_t first) {
+    auto& b = at.b;
+    const Type type = at.type();
+    const std::size_t count = parts_of(at.operand(first + 1)).size();
+    const std::vector<Operand> results = first == 0 ? std::vector<Operand>() : parts_of(at.operand(0));
+    if (first != 0 && results.size() != count && results[0].kind != Operand::discarded) at.refuse();
+    Value* place = at.function.pointer(at.operand(first), space_of(at));
+    for (std::size_t i = 0; i < count; ++i) {
+        Value* address = i == 0 ? place : b.CreateConstGEP1_64(b.getInt8Ty(), place, i * type.width / 8);
+        Value* before = atomic(at, address, first, i);
+        if (i < results.size()) at.function.write(results[i], before);
+    }
+}
+
 void translate_atom(InstructionContext& at) {
-    at.write(atomic(at, 1));
+    translate_atomics(at, 1);
 }
 
 void translate_red(InstructionContext& at) {
-    (void)atomic(at, 0);
+    translate_atomics(at, 0);
+}
+
+/// A cluster of one block: its shared memory is the block's own.
+void translate_mapa(InstructionContext& at) {
+    const Operand& place = at.operand(1);
+    at.write(at.function.read(place, {Type::bits, at.type().width}));
+}
+
+void translate_rank_in_cluster(InstructionContext& at) {
+    at.write(at.b.getInt32(0));
+}
+
+/// The policies that say how long something stays in a cache; there are no caches.
+void translate_policy(InstructionContext& at) {
+    at.function.write(at.operand(0), at.b.getInt64(0));
 }
 
 constexpr Row rows[] = {
@@ -197,6 +254,13 @@ constexpr Row rows[] = {
     {"prefetch", translate_nothing},
     {"prefetchu", translate_nothing},
     {"discard", translate_nothing},
+    {"applypriority", translate_nothing},
+    {"createpolicy", translate_policy},
+    {"griddepcontrol", translate_nothing},
+    {"setmaxnreg", translate_nothing},
+    {"pmevent", translate_nothing},
+    {"mapa", translate_mapa},
+    {"getctarank", translate_rank_in_cluster},
     {"atom", translate_atom},
     {"red", translate_red},
 };

@@ -459,6 +459,14 @@ class Parser {
 std::optional<Type> type_named(const std::string& name) {
     if (name == "pred") return Type{Type::predicate, 1};
     if (name == "f16x2") return Type{Type::half_pair, 32};
+    if (name == "u16x2") return Type{Type::unsigned_pair, 32};
+    if (name == "s16x2") return Type{Type::signed_pair, 32};
+    if (name == "bf16") return Type{Type::brain, 16};
+    if (name == "bf16x2") return Type{Type::brain_pair, 32};
+    if (name == "e4m3x2") return Type{Type::e4m3_pair, 16};
+    if (name == "e5m2x2") return Type{Type::e5m2_pair, 16};
+    if (name == "tf32") return Type{Type::tensor_real, 32};
+    if (name == "b128") return Type{Type::bits, 128};
     static const std::set<std::string> known = {"b8", "b16", "b32", "b64", "u8",  "u16", "u32", "u64",
                                                 "s8", "s16", "s32", "s64", "f16", "f32", "f64"};
     if (!known.contains(name)) return {};

@@ -18,11 +18,22 @@ bool is_double(const InstructionContext& at) {
     return at.type().width == 64;
 }
 
-/// The result between 0 and 1; NaN becomes 0.
+/// .relu: negative numbers become 0, NaN stays one.
+Value* without_negatives(InstructionContext& at, Value* value) {
+    Value* zero = llvm::Constant::getNullValue(value->getType());
+    return at.b.CreateSelect(at.b.CreateFCmpOLE(value, zero), zero, value);
+}
+
+/// The result between 0 and 1; NaN becomes 0. @param value of f16, bf16 or f32
 Value* saturated(InstructionContext& at, Value* value) {
+    if (at.has("relu")) value = without_negatives(at, value);
     if (!at.has("sat")) return value;
-    if (!value->getType()->isFloatTy()) at.refuse();
-    return at.call("__nv_saturatef", value->getType(), {value});
+    if (value->getType()->getScalarType()->isDoubleTy()) at.refuse();
+    return for_each_element(at.b, {value}, [&](llvm::ArrayRef<Value*> one) -> Value* {
+        llvm::Type* single = at.b.getFloatTy();
+        Value* number = at.call("__nv_saturatef", single, {at.b.CreateFPExt(one[0], single)});
+        return at.b.CreateFPTrunc(number, one[0]->getType());
+    });
 }
 
 /// libdevice's function with a rounding of its own: __nv_fadd_rz, __nv_dadd_rz.
@@ -32,11 +43,26 @@ Value* rounded_call(InstructionContext& at, const std::string& name, llvm::Array
     return at.call(symbol.c_str(), arguments[0]->getType(), arguments);
 }
 
+/// Of f16 and bf16, rounded once.
+void translate_narrow_fma(InstructionContext& at, Value* first, Value* second, Value* addend) {
+    auto& b = at.b;
+    at.write(saturated(
+        at, for_each_element(b, {first, second, addend}, [&](llvm::ArrayRef<Value*> each) -> Value* {
+            llvm::Type* single = b.getFloatTy();
+            Value* sum = fused_to_odd(b, b.CreateFPExt(each[0], single), b.CreateFPExt(each[1], single),
+                                      b.CreateFPExt(each[2], single));
+            if (each[0]->getType()->isHalfTy()) return b.CreateFPTrunc(sum, each[0]->getType());
+            Value* bits = b.CreateShl(b.CreateZExt(brain_of(b, sum), b.getInt32Ty()), 16);
+            return b.CreateBitCast(bits, single);
+        })));
+}
+
 void translate_fma(InstructionContext& at) {
     Value* a = at.read(1);
     Value* b = at.read(2);
     Value* c = at.read(3);
-    if (at.has("relu")) at.refuse();
+    if (at.has("oob")) at.refuse();
+    if (at.type().width == 16 || a->getType()->isVectorTy()) return translate_narrow_fma(at, a, b, c);
     if (!directed_rounding(at).empty())
         return at.write(saturated(at, rounded_call(at, is_double(at) ? "fma" : "fmaf", {a, b, c})));
     at.write(saturated(at, at.b.CreateIntrinsic(Intrinsic::fma, {a->getType()}, {a, b, c})));
@@ -105,8 +131,14 @@ void translate_math(InstructionContext& at) {
     Value* value = at.read(1);
     for (const MathFunction& function : math_functions) {
         if (function.opcode != at.instruction.opcode[0]) continue;
-        if (at.type().width < 32 || at.type().kind != Type::real) at.refuse();
-        return at.write(at.call(is_double(at) ? function.twice : function.single, value->getType(), {value}));
+        const bool has_narrow_form = function.opcode == "ex2" || function.opcode == "tanh";
+        if ((at.type().kind != Type::real || at.type().width < 32) && !has_narrow_form) at.refuse();
+        return at.write(for_each_element(at.b, {value}, [&](llvm::ArrayRef<Value*> one) -> Value* {
+            llvm::Type* type = one[0]->getType();
+            if (type->isDoubleTy()) return at.call(function.twice, type, {one[0]});
+            Value* single = at.b.CreateFPExt(one[0], at.b.getFloatTy());
+            return at.b.CreateFPTrunc(at.call(function.single, single->getType(), {single}), type);
+        }));
     }
 }
 

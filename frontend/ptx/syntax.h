@@ -10,7 +10,7 @@
 
 namespace cudasim::ptx {
 
-/// .u32, .s64, .f32, .b16, .pred, .f16x2.
+/// .u32, .s64, .f32, .b16, .pred, .f16x2, .bf16, .e4m3x2.
 struct Type {
     enum Kind : char {
         bits = 'b',
@@ -18,7 +18,14 @@ struct Type {
         signed_ = 's',
         real = 'f',
         predicate = 'p',
-        half_pair = 'h'
+        half_pair = 'h',
+        unsigned_pair = 'U',  ///< u16x2
+        signed_pair = 'S',    ///< s16x2
+        brain = 'B',          ///< bf16: the upper half of an f32
+        brain_pair = 'D',     ///< bf16x2
+        e4m3_pair = '4',      ///< two numbers of 8 bits with 4 bits of exponent; only cvt has them
+        e5m2_pair = '5',      ///< with 5 bits of exponent
+        tensor_real = 't',    ///< tf32: an f32 with 10 bits of fraction
     };
     Kind kind = bits;
     unsigned width = 32;  ///< in bits; 1 for predicates

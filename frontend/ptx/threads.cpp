@@ -57,6 +57,10 @@ void translate_vote_at_barrier(InstructionContext& at) {
 /// Barriers of the whole block, or of a number of its threads (operand b).
 void translate_barrier(InstructionContext& at) {
     auto& b = at.b;
+    if (at.has("cluster")) {  // of one block: what has to wait waits for its threads
+        if (at.has("wait")) b.CreateIntrinsic(Intrinsic::nvvm_barrier0, {}, {});
+        return;
+    }
     if (at.has("warp")) return (void)b.CreateIntrinsic(Intrinsic::nvvm_bar_warp_sync, {}, {at.read(0, u32)});
     if (at.has("red")) return translate_vote_at_barrier(at);
     const std::size_t count = at.instruction.operands.size();
@@ -143,6 +147,20 @@ void translate_match(InstructionContext& at) {
     at.function.write(target.elements[1], at.b.CreateExtractValue(result, 1));
 }
 
+/// elect.sync lane|p, mask: the lowest of them is elected.
+void translate_elect(InstructionContext& at) {
+    auto& b = at.b;
+    require_sync(at);
+    const Operand& target = at.operand(0);
+    if (target.kind != Operand::list) at.refuse();
+    Value* mask = at.read(1, u32);
+    b.CreateIntrinsic(Intrinsic::nvvm_bar_warp_sync, {}, {mask});
+    Value* elected = b.CreateBinaryIntrinsic(Intrinsic::cttz, mask, b.getFalse());
+    Value* own = b.CreateIntrinsic(Intrinsic::nvvm_read_ptx_sreg_laneid, {}, {});
+    at.function.write(target.elements[0], elected);
+    at.function.write(target.elements[1], b.CreateICmpEQ(own, elected));
+}
+
 void translate_activemask(InstructionContext& at) {
     at.write(at.b.CreateIntrinsic(Intrinsic::nvvm_activemask, {}, {}));
 }
@@ -205,11 +223,12 @@ void translate_redux(InstructionContext& at) {
 }
 
 constexpr Row rows[] = {
-    {"bar", translate_barrier},         {"barrier", translate_barrier},
-    {"membar", translate_membar},       {"fence", translate_fence},
-    {"vote", translate_vote},           {"shfl", translate_shfl},
-    {"match", translate_match},         {"activemask", translate_activemask},
-    {"nanosleep", translate_nanosleep}, {"redux", translate_redux},
+    {"bar", translate_barrier},   {"barrier", translate_barrier},
+    {"membar", translate_membar}, {"fence", translate_fence},
+    {"vote", translate_vote},     {"shfl", translate_shfl},
+    {"match", translate_match},   {"activemask", translate_activemask},
+    {"elect", translate_elect},   {"nanosleep", translate_nanosleep},
+    {"redux", translate_redux},
 };
 
 }  // namespace

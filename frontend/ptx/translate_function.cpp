@@ -12,8 +12,9 @@ namespace cudasim::ptx {
 namespace {
 
 const Row* find_row(std::string_view opcode) {
-    for (const auto rows : {arithmetic_rows(), real_arithmetic_rows(), bit_rows(), comparison_rows(),
-                            conversion_rows(), memory_rows(), thread_rows(), control_rows()}) {
+    for (const auto rows :
+         {arithmetic_rows(), real_arithmetic_rows(), bit_rows(), comparison_rows(), conversion_rows(),
+          memory_rows(), thread_rows(), control_rows(), video_rows(), matrix_rows(), barrier_object_rows()}) {
         for (const Row& row : rows)
             if (row.opcode == opcode) return &row;
     }
@@ -53,8 +54,29 @@ constexpr SpecialRegister special_registers[] = {
     {"%nwarpid", llvm::Intrinsic::nvvm_read_ptx_sreg_nwarpid},
     {"%clock", llvm::Intrinsic::nvvm_read_ptx_sreg_clock},
     {"%clock64", llvm::Intrinsic::nvvm_read_ptx_sreg_clock64},
+    {"%smid", llvm::Intrinsic::nvvm_read_ptx_sreg_smid},
+    {"%nsmid", llvm::Intrinsic::nvvm_read_ptx_sreg_nsmid},
     {"%globaltimer", llvm::Intrinsic::nvvm_read_ptx_sreg_globaltimer},
 };
+
+/// Registers that are the same everywhere here: a cluster is one block, no performance is counted, and nothing
+/// of shared memory is reserved. The registers envreg3 to 31 belong to the driver, which sets none of them.
+std::optional<std::uint32_t> constant_register(std::string_view name) {
+    if (name.starts_with("%envreg") && name != "%envreg1" && name != "%envreg2") return 0;
+    if (name.starts_with("%cluster_ctaid.") || name == "%cluster_ctarank") return 0;
+    if (name.starts_with("%cluster_nctaid.") || name == "%cluster_nctarank") return 1;
+    if (name.starts_with("%reserved_smem_offset_")) return 0;
+    if (name.starts_with("%pm")) return 0;
+    if (name == "%is_explicit_cluster") return 0;
+    return {};
+}
+
+/// What registers of clusters are for clusters of one block.
+std::string register_of_block(const std::string& name) {
+    if (name.starts_with("%clusterid.")) return "%ctaid" + name.substr(10);
+    if (name.starts_with("%nclusterid.")) return "%nctaid" + name.substr(11);
+    return name == "%aggr_smem_size" ? "%total_smem_size" : name;
+}
 
 }  // namespace
 
@@ -205,7 +227,8 @@ llvm::Value* FunctionTranslation::bits_of(llvm::Value* value) {
         value, builder.getIntNTy(value->getType()->getPrimitiveSizeInBits().getFixedValue()));
 }
 
-llvm::Value* FunctionTranslation::special_register(const std::string& name) {
+llvm::Value* FunctionTranslation::special_register(const std::string& written) {
+    const std::string name = register_of_block(written);
     for (const SpecialRegister& known : special_registers)
         if (known.name == name) return builder.CreateIntrinsic(known.id, {}, {});
     if (name == "%dynamic_smem_size")
@@ -215,6 +238,16 @@ llvm::Value* FunctionTranslation::special_register(const std::string& name) {
         return builder.CreateCall(
             module.module.getOrInsertFunction("__cudasim_total_shared_bytes", builder.getInt32Ty()));
     if (name == "WARP_SZ") return builder.getInt32(32);
+    if (const auto constant = constant_register(name))
+        return builder.getIntN(name.starts_with("%pm") && name.ends_with("_64") ? 64 : 32, *constant);
+    if (name == "%gridid")
+        return builder.CreateZExt(builder.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_gridid, {}, {}),
+                                  builder.getInt64Ty());
+    if (name == "%globaltimer_lo" || name == "%globaltimer_hi" || name == "%clock_hi") {
+        llvm::Value* time = special_register(name == "%clock_hi" ? "%clock64" : "%globaltimer");
+        if (name.ends_with("_hi")) time = builder.CreateLShr(time, 32);
+        return builder.CreateTrunc(time, builder.getInt32Ty());
+    }
     if (name != "%envreg1" && name != "%envreg2") return nullptr;
     llvm::Value* workspace = builder.CreatePtrToInt(module.grid_workspace(), builder.getInt64Ty());
     return builder.CreateTrunc(name == "%envreg1" ? builder.CreateLShr(workspace, 32) : workspace,
@@ -250,6 +283,7 @@ llvm::APInt converted_bits(const Operand& real, const llvm::fltSemantics& format
 }
 
 llvm::Value* FunctionTranslation::read(const Operand& operand, Type type) {
+    if (type.kind == Type::brain || type.kind == Type::brain_pair) return read_brain(operand, type);
     llvm::Type* wanted = module.type(type);
     if (operand.kind == Operand::integer || operand.kind == Operand::real) {
         llvm::APInt bits(64, operand.value);
@@ -269,6 +303,24 @@ llvm::Value* FunctionTranslation::read(const Operand& operand, Type type) {
     bits = builder.CreateZExtOrTrunc(bits, builder.getIntNTy(type.width));
     if (operand.negated) bits = builder.CreateNot(bits);
     return builder.CreateBitCast(bits, wanted);
+}
+
+/// The registers hold bits; decimal numbers and 0f.. are rounded.
+llvm::Value* FunctionTranslation::read_brain(const Operand& operand, Type type) {
+    if (operand.kind == Operand::real)
+        return llvm::ConstantFP::get(
+            module.type(type),
+            llvm::APFloat(llvm::APFloat::BFloat(), converted_bits(operand, llvm::APFloat::BFloat()))
+                .convertToFloat());
+    llvm::Value* bits = read(operand, {Type::bits, type.width});
+    llvm::Type* half = builder.getInt16Ty();
+    llvm::Type* whole = builder.getInt32Ty();
+    if (type.kind == Type::brain_pair) {
+        half = llvm::FixedVectorType::get(half, 2);
+        whole = llvm::FixedVectorType::get(whole, 2);
+    }
+    bits = builder.CreateZExt(builder.CreateBitCast(bits, half), whole);
+    return builder.CreateBitCast(builder.CreateShl(bits, 16), module.type(type));
 }
 
 void FunctionTranslation::write(const Operand& operand, llvm::Value* value, bool is_signed) {
@@ -353,6 +405,18 @@ Type InstructionContext::type(unsigned skip) const {
 const Operand& InstructionContext::operand(std::size_t i) const {
     if (i >= instruction.operands.size()) function.refuse("'" + shown() + "' lacks an operand");
     return instruction.operands[i];
+}
+
+void InstructionContext::write(llvm::Value* value, bool is_signed) const {
+    value = flushed(value);
+    for (const std::string& part : instruction.opcode) {
+        const auto result = type_named(part);
+        if (!result) continue;
+        const bool is_brain = result->kind == Type::brain || result->kind == Type::brain_pair;
+        if (is_brain && value->getType()->getScalarType()->isFloatTy()) value = brain_of(b, value);
+        break;
+    }
+    function.write(operand(0), value, is_signed);
 }
 
 llvm::Value* InstructionContext::flushed(llvm::Value* value) const {

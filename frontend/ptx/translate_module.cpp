@@ -52,6 +52,13 @@ llvm::Type* ModuleTranslation::type(Type type) {
     switch (type.kind) {
         case Type::predicate:
             return llvm::Type::getInt1Ty(context);
+        case Type::brain:  // computed as what it is the upper half of
+            return llvm::Type::getFloatTy(context);
+        case Type::brain_pair:
+            return llvm::FixedVectorType::get(llvm::Type::getFloatTy(context), 2);
+        case Type::unsigned_pair:
+        case Type::signed_pair:
+            return llvm::FixedVectorType::get(llvm::Type::getInt16Ty(context), 2);
         case Type::half_pair:
             return llvm::FixedVectorType::get(llvm::Type::getHalfTy(context), 2);
         case Type::real:

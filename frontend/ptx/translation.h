@@ -107,6 +107,7 @@ class FunctionTranslation {
     void translate(const Instruction& instruction);
     void set_place(const Place& place);
     [[nodiscard]] llvm::Value* bits_of(llvm::Value* value);
+    [[nodiscard]] llvm::Value* read_brain(const Operand& operand, Type type);
     [[nodiscard]] llvm::Value* value_named(const Operand& operand);
     /// The address of what lies in memory, the function's own before the module's; null for registers and the
     /// unknown.
@@ -140,9 +141,8 @@ struct InstructionContext {
         return flushed(function.read(operand(i), as));
     }
     /// Writes to operand 0.
-    void write(llvm::Value* value, bool is_signed = false) const {
-        function.write(operand(0), flushed(value), is_signed);
-    }
+    /// A float that is the result of an instruction with a .bf16 result is rounded to it.
+    void write(llvm::Value* value, bool is_signed = false) const;
     /// .ftz: subnormal operands and results in single and half precision become zeros of their sign.
     [[nodiscard]] llvm::Value* flushed(llvm::Value* value) const;
     [[nodiscard]] std::string shown() const;  ///< "add.rn.f32"
@@ -164,9 +164,42 @@ std::span<const Row> conversion_rows();
 std::span<const Row> memory_rows();
 std::span<const Row> thread_rows();
 std::span<const Row> control_rows();
+std::span<const Row> video_rows();
+std::span<const Row> matrix_rows();
+std::span<const Row> barrier_object_rows();
+
+/// cp.async.mbarrier.arrive (barrier_objects.cpp).
+void translate_arrival_of_copies(InstructionContext& at);
 
 /// A real operand, single or double, in another format: a decimal number, or 0d.. for .f32.
 [[nodiscard]] llvm::APInt converted_bits(const Operand& real, const llvm::fltSemantics& format);
+
+/// To nearest, to zero, down, up: .rn, .rz, .rm, .rp.
+enum class Rounding { nearest, to_zero, down, up };
+[[nodiscard]] Rounding rounding_of(const InstructionContext& at);
+
+// Numbers in fewer bits than float (narrow_reals.cpp). Every NaN becomes the canonical one of GPUs.
+/// An f32 or f64, or a vector of f32, as the bits of a bf16, to nearest.
+[[nodiscard]] llvm::Value* brain_of(llvm::IRBuilder<>& b, llvm::Value* value);
+[[nodiscard]] llvm::Value* brain_of(llvm::IRBuilder<>& b, llvm::Value* value, Rounding rounding);
+/// An f32 as the 8 bits of an e4m3 or e5m2, to nearest; beyond the largest number it is the largest.
+[[nodiscard]] llvm::Value* byte_of(llvm::IRBuilder<>& b, llvm::Value* value, Type::Kind kind);
+/// What 8 bits mean, as an f32.
+[[nodiscard]] llvm::Value* real_of_byte(llvm::IRBuilder<>& b, llvm::Value* byte, Type::Kind kind);
+/// Rounded to 10 bits of fraction. @param ties_away .rna
+[[nodiscard]] llvm::Value* tensor_real_of(llvm::IRBuilder<>& b, llvm::Value* value, bool ties_away,
+                                          bool to_zero);
+/// a * b + c of f32 that hold numbers of at most 11 bits, rounded so that another rounding to 11 bits or
+/// fewer gives the exact sum's: to odd, as an f64.
+[[nodiscard]] llvm::Value* fused_to_odd(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Value* b,
+                                        llvm::Value* c);
+/// The nearest double of an integer of 64 bits with the last bit set when it is not exact.
+[[nodiscard]] llvm::Value* double_to_odd(InstructionContext& at, llvm::Value* integer, bool is_signed);
+
+/// A function of numbers for each element of vectors, or once.
+[[nodiscard]] llvm::Value* for_each_element(
+    llvm::IRBuilder<>& b, llvm::ArrayRef<llvm::Value*> operands,
+    llvm::function_ref<llvm::Value*(llvm::ArrayRef<llvm::Value*>)> function);
 
 /// .cta, .cluster, .gpu or .sys. @param otherwise  where the instruction names none
 [[nodiscard]] llvm::SyncScope::ID sync_scope(const InstructionContext& at, image::Scope otherwise);
@@ -175,6 +208,11 @@ std::span<const Row> control_rows();
 [[nodiscard]] std::string_view directed_rounding(const InstructionContext& at);
 /// add, sub and mul of real numbers, which rows of both kinds of arithmetic share.
 void translate_real(InstructionContext& at, llvm::Instruction::BinaryOps operation, const char* name);
+
+/// bf16 or two of them.
+[[nodiscard]] constexpr bool is_brain(Type type) {
+    return type.kind == Type::brain || type.kind == Type::brain_pair;
+}
 
 inline constexpr Type u32{Type::unsigned_, 32}, u64{Type::unsigned_, 64}, predicate{Type::predicate, 1};
 
