@@ -2,6 +2,7 @@
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -407,8 +408,23 @@ const Operand& InstructionContext::operand(std::size_t i) const {
     return instruction.operands[i];
 }
 
+namespace {
+
+/// What moves or changes bits keeps those of a NaN; a result of arithmetic in f16 is the canonical one.
+llvm::Value* with_canonical_nan(llvm::IRBuilder<>& b, const std::string& opcode, llvm::Value* value) {
+    constexpr std::string_view arithmetic[] = {"add", "sub", "mul", "fma", "min", "max", "ex2", "tanh"};
+    if (!value->getType()->getScalarType()->isHalfTy() ||
+        std::find(std::begin(arithmetic), std::end(arithmetic), opcode) == std::end(arithmetic))
+        return value;
+    llvm::Constant* nan = llvm::ConstantFP::get(
+        value->getType(), llvm::APFloat(llvm::APFloat::IEEEhalf(), llvm::APInt(16, 0x7FFF)));
+    return b.CreateSelect(b.CreateFCmpUNO(value, value), nan, value);
+}
+
+}  // namespace
+
 void InstructionContext::write(llvm::Value* value, bool is_signed) const {
-    value = flushed(value);
+    value = with_canonical_nan(b, instruction.opcode[0], flushed(value));
     for (const std::string& part : instruction.opcode) {
         const auto result = type_named(part);
         if (!result) continue;
