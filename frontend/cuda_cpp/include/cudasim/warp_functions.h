@@ -48,7 +48,8 @@ CUDASIM_DEVICE unsigned int __fns(unsigned int mask, unsigned int base, int n) {
     int position = static_cast<int>(base & 31u);
     if (n == 0) return (mask >> position) & 1u ? static_cast<unsigned int>(position) : 0xffffffffu;
     const int step = n > 0 ? 1 : -1;
-    for (int left = n > 0 ? n : -n; position >= 0 && position < 32; position += step)
+    unsigned int left = n > 0 ? static_cast<unsigned int>(n) : 0u - static_cast<unsigned int>(n);
+    for (; position >= 0 && position < 32; position += step)
         if ((mask >> position) & 1u && --left == 0) return static_cast<unsigned int>(position);
     return 0xffffffffu;
 }
