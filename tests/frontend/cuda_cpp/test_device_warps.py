@@ -38,9 +38,9 @@ __global__ void kernel() {
     const int lane = threadIdx.x;
     shuffle(3);
     shuffle(3u << 28);
-    shuffle(-5L << 33);
+    shuffle(-5L * (1L << 33));
     shuffle(5UL << 40);
-    shuffle(-7LL << 35);
+    shuffle(-7LL * (1LL << 35));
     shuffle(7ULL << 50);
     shuffle(1.25f);
     shuffle(1.1);
