@@ -47,17 +47,17 @@ class Format:
         sign = self.sign if negative else 0
         if value == 0:
             return sign
-        size = abs(value)
-        exponent = size.numerator.bit_length() - size.denominator.bit_length()
-        if size < Fraction(2) ** exponent:
+        over, under = abs(value.numerator), value.denominator
+        exponent = over.bit_length() - under.bit_length()
+        if over << max(-exponent, 0) < under << max(exponent, 0):
             exponent -= 1
         base = max(exponent, self.lowest)
-        scaled = size / Fraction(2) ** (base - (self.precision - 1))
-        whole = math.floor(scaled)
-        rest = scaled - whole
+        unit = base - (self.precision - 1)
+        under <<= max(unit, 0)
+        whole, rest = divmod(over << max(-unit, 0), under)
         inward = mode == ZERO or mode == (UP if negative else DOWN)
         if mode == NEAREST:
-            whole += rest > Fraction(1, 2) or (rest == Fraction(1, 2) and whole % 2 == 1)
+            whole += 2 * rest > under or (2 * rest == under and whole % 2 == 1)
         elif rest and not inward:
             whole += 1
         pattern = ((base - self.lowest) << (self.precision - 1)) + whole
