@@ -1,0 +1,2 @@
+// Part of cuda_fp8.h.
+#include "cuda_fp8.h"
