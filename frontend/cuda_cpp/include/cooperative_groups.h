@@ -193,21 +193,21 @@ class coalesced_group : public thread_group {
     CUDASIM_GROUP unsigned meta_group_size() const { return meta_size; }
     CUDASIM_GROUP void sync() const { __nvvm_bar_warp_sync(mask_or_threads); }
 
-    template <typename T, typename Value = typename cudasim::groups::Bare<T>::type>
-    CUDASIM_GROUP Value shfl(T&& value, unsigned rank) const {
+    template <typename Value>
+    CUDASIM_GROUP Value shfl(Value value, unsigned rank) const {
         return from<Value>(value, cudasim::groups::lane_of_rank(mask_or_threads, rank));
     }
     /// A thread without another one so far from it gets its own value.
-    template <typename T, typename Value = typename cudasim::groups::Bare<T>::type>
-    CUDASIM_GROUP Value shfl_up(T&& value, unsigned distance) const {
+    template <typename Value>
+    CUDASIM_GROUP Value shfl_up(Value value, unsigned distance) const {
         using namespace cudasim::groups;
         if (mask_or_threads == whole_warp)
             return shuffle<FromBelow, Value>(mask_or_threads, value, distance, warp_lanes);
         const unsigned rank = thread_rank();
         return from<Value>(value, rank >= distance ? lane_of_rank(mask_or_threads, rank - distance) : lane());
     }
-    template <typename T, typename Value = typename cudasim::groups::Bare<T>::type>
-    CUDASIM_GROUP Value shfl_down(T&& value, unsigned distance) const {
+    template <typename Value>
+    CUDASIM_GROUP Value shfl_down(Value value, unsigned distance) const {
         using namespace cudasim::groups;
         if (mask_or_threads == whole_warp)
             return shuffle<FromAbove, Value>(mask_or_threads, value, distance, warp_lanes);
@@ -245,7 +245,7 @@ class coalesced_group : public thread_group {
         : thread_group(lanes, mask, rank, siblings) {}
 
     template <typename Value>
-    CUDASIM_GROUP Value from(const Value& value, unsigned lane) const {
+    CUDASIM_GROUP Value from(Value value, unsigned lane) const {
         return cudasim::groups::shuffle<cudasim::groups::FromLane, Value>(mask_or_threads, value, lane,
                                                                           cudasim::groups::warp_lanes);
     }

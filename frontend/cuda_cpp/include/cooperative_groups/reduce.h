@@ -13,7 +13,7 @@ namespace cooperative_groups {
 
 /// All threads get the result. The operation is associative and commutative.
 template <typename Group, typename T, typename Operation>
-CUDASIM_GROUP_STATIC auto reduce(const Group& group, T&& value, Operation&& operation) ->
+CUDASIM_GROUP_STATIC auto reduce(const Group& group, T value, Operation&& operation) ->
     typename cudasim::groups::Bare<decltype(operation(value, value))>::type {
     typedef typename cudasim::groups::Bare<decltype(operation(value, value))>::type Value;
     return __cudasim_collective::reduce(group, static_cast<Value>(value), operation);
@@ -21,14 +21,14 @@ CUDASIM_GROUP_STATIC auto reduce(const Group& group, T&& value, Operation&& oper
 
 /// Leaves the result in a cuda::atomic or cuda::atomic_ref.
 template <typename Group, typename Atomic, typename T, typename Operation>
-CUDASIM_GROUP_STATIC void reduce_store_async(const Group& group, Atomic&& target, T&& value,
+CUDASIM_GROUP_STATIC void reduce_store_async(const Group& group, Atomic&& target, T value,
                                              Operation&& operation) {
     const auto result = cooperative_groups::reduce(group, value, operation);
     if (group.thread_rank() == 0) target.store(result);
 }
 /// Updates a cuda::atomic or cuda::atomic_ref with the result.
 template <typename Group, typename Atomic, typename T, typename Operation>
-CUDASIM_GROUP_STATIC void reduce_update_async(const Group& group, Atomic&& target, T&& value,
+CUDASIM_GROUP_STATIC void reduce_update_async(const Group& group, Atomic&& target, T value,
                                               Operation&& operation) {
     const auto result = cooperative_groups::reduce(group, value, operation);
     if (group.thread_rank() == 0) __cudasim_collective::update(target, result, operation);

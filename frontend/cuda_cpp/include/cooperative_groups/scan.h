@@ -12,32 +12,32 @@
 namespace cooperative_groups {
 
 template <typename Group, typename T, typename Operation>
-CUDASIM_GROUP_STATIC auto inclusive_scan(const Group& group, T&& value, Operation&& operation) ->
+CUDASIM_GROUP_STATIC auto inclusive_scan(const Group& group, T value, Operation&& operation) ->
     typename cudasim::groups::Bare<decltype(operation(value, value))>::type {
     typedef typename cudasim::groups::Bare<decltype(operation(value, value))>::type Value;
     return __cudasim_collective::inclusive(group, static_cast<Value>(value), operation);
 }
 template <typename Group, typename T>
-CUDASIM_GROUP_STATIC typename cudasim::groups::Bare<T>::type inclusive_scan(const Group& group, T&& value) {
-    return cooperative_groups::inclusive_scan(group, value, plus<typename cudasim::groups::Bare<T>::type>());
+CUDASIM_GROUP_STATIC T inclusive_scan(const Group& group, T value) {
+    return cooperative_groups::inclusive_scan(group, value, plus<T>());
 }
 
 /// The first thread, before which there is nothing, gets a value-initialised result.
 template <typename Group, typename T, typename Operation>
-CUDASIM_GROUP_STATIC auto exclusive_scan(const Group& group, T&& value, Operation&& operation) ->
+CUDASIM_GROUP_STATIC auto exclusive_scan(const Group& group, T value, Operation&& operation) ->
     typename cudasim::groups::Bare<decltype(operation(value, value))>::type {
     typedef typename cudasim::groups::Bare<decltype(operation(value, value))>::type Value;
     return __cudasim_collective::exclusive(group, static_cast<Value>(value), operation);
 }
 template <typename Group, typename T>
-CUDASIM_GROUP_STATIC typename cudasim::groups::Bare<T>::type exclusive_scan(const Group& group, T&& value) {
-    return cooperative_groups::exclusive_scan(group, value, plus<typename cudasim::groups::Bare<T>::type>());
+CUDASIM_GROUP_STATIC T exclusive_scan(const Group& group, T value) {
+    return cooperative_groups::exclusive_scan(group, value, plus<T>());
 }
 
 // Scans whose sum updates a cuda::atomic or cuda::atomic_ref, and which start from what that held before.
 
 template <typename Group, typename Atomic, typename T, typename Operation>
-CUDASIM_GROUP_STATIC auto inclusive_scan_update(const Group& group, Atomic&& target, T&& value,
+CUDASIM_GROUP_STATIC auto inclusive_scan_update(const Group& group, Atomic&& target, T value,
                                                 Operation&& operation) ->
     typename cudasim::groups::Bare<decltype(operation(value, value))>::type {
     typedef typename cudasim::groups::Bare<decltype(operation(value, value))>::type Value;
@@ -48,14 +48,11 @@ CUDASIM_GROUP_STATIC auto inclusive_scan_update(const Group& group, Atomic&& tar
     return operation(group.shfl(before, last), inclusive);
 }
 template <typename Group, typename Atomic, typename T>
-CUDASIM_GROUP_STATIC typename cudasim::groups::Bare<T>::type inclusive_scan_update(const Group& group,
-                                                                                   Atomic&& target,
-                                                                                   T&& value) {
-    return cooperative_groups::inclusive_scan_update(group, target, value,
-                                                     plus<typename cudasim::groups::Bare<T>::type>());
+CUDASIM_GROUP_STATIC T inclusive_scan_update(const Group& group, Atomic&& target, T value) {
+    return cooperative_groups::inclusive_scan_update(group, target, value, plus<T>());
 }
 template <typename Group, typename Atomic, typename T, typename Operation>
-CUDASIM_GROUP_STATIC auto exclusive_scan_update(const Group& group, Atomic&& target, T&& value,
+CUDASIM_GROUP_STATIC auto exclusive_scan_update(const Group& group, Atomic&& target, T value,
                                                 Operation&& operation) ->
     typename cudasim::groups::Bare<decltype(operation(value, value))>::type {
     typedef typename cudasim::groups::Bare<decltype(operation(value, value))>::type Value;
@@ -68,11 +65,8 @@ CUDASIM_GROUP_STATIC auto exclusive_scan_update(const Group& group, Atomic&& tar
     return group.thread_rank() == 0 ? before : operation(before, earlier);
 }
 template <typename Group, typename Atomic, typename T>
-CUDASIM_GROUP_STATIC typename cudasim::groups::Bare<T>::type exclusive_scan_update(const Group& group,
-                                                                                   Atomic&& target,
-                                                                                   T&& value) {
-    return cooperative_groups::exclusive_scan_update(group, target, value,
-                                                     plus<typename cudasim::groups::Bare<T>::type>());
+CUDASIM_GROUP_STATIC T exclusive_scan_update(const Group& group, Atomic&& target, T value) {
+    return cooperative_groups::exclusive_scan_update(group, target, value, plus<T>());
 }
 
 }  // namespace cooperative_groups

@@ -129,7 +129,7 @@ struct Shuffle {
     static_assert(__is_trivially_copyable(T), "groups exchange values of trivially copyable types only");
     static_assert(sizeof(T) <= 32, "groups exchange values of 32 bytes at most");
 
-    CUDASIM_GROUP_STATIC T of(unsigned mask, const T& value, unsigned operand, unsigned width) {
+    CUDASIM_GROUP_STATIC T of(unsigned mask, T value, unsigned operand, unsigned width) {
         int words[(sizeof(T) + 3) / 4];
         words[(sizeof(T) + 3) / 4 - 1] = 0;  // the value may fill a part of the last word only
         __builtin_memcpy(words, &value, sizeof(T));
@@ -160,8 +160,33 @@ struct Shuffle<Direction, float> {
     }
 };
 
+/// Numbers of 8 bytes.
 template <typename Direction, typename T>
-CUDASIM_GROUP_STATIC T shuffle(unsigned mask, const T& value, unsigned operand, unsigned width) {
+struct ShuffleTwoWords {
+    CUDASIM_GROUP_STATIC T of(unsigned mask, T value, unsigned operand, unsigned width) {
+        const unsigned long long bits = __builtin_bit_cast(unsigned long long, value);
+        const int low = Direction::word(mask, static_cast<int>(bits), operand, width);
+        const int high = Direction::word(mask, static_cast<int>(bits >> 32), operand, width);
+        return __builtin_bit_cast(T, static_cast<unsigned long long>(static_cast<unsigned>(high)) << 32 |
+                                         static_cast<unsigned>(low));
+    }
+};
+template <typename Direction>
+struct Shuffle<Direction, double> : ShuffleTwoWords<Direction, double> {};
+template <typename Direction>
+struct Shuffle<Direction, long> : ShuffleTwoWords<Direction, long> {};
+template <typename Direction>
+struct Shuffle<Direction, unsigned long> : ShuffleTwoWords<Direction, unsigned long> {};
+template <typename Direction>
+struct Shuffle<Direction, long long> : ShuffleTwoWords<Direction, long long> {};
+template <typename Direction>
+struct Shuffle<Direction, unsigned long long> : ShuffleTwoWords<Direction, unsigned long long> {};
+
+// Values are passed by value here and by all collectives: a variable whose address nobody takes stays in a register
+// under all checks.
+
+template <typename Direction, typename T>
+CUDASIM_GROUP_STATIC T shuffle(unsigned mask, T value, unsigned operand, unsigned width) {
     return Shuffle<Direction, T>::of(mask, value, operand, width);
 }
 
@@ -170,16 +195,16 @@ CUDASIM_GROUP_STATIC T shuffle(unsigned mask, const T& value, unsigned operand, 
 
 template <typename T, bool wide = (sizeof(T) > 4)>
 struct Match {
-    CUDASIM_GROUP_STATIC unsigned word(const T& value) {
+    CUDASIM_GROUP_STATIC unsigned word(T value) {
         unsigned bits = 0;
         __builtin_memcpy(&bits, &value, sizeof(T));
         return bits;
     }
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700
-    CUDASIM_GROUP_STATIC unsigned any(unsigned mask, const T& value) {
+    CUDASIM_GROUP_STATIC unsigned any(unsigned mask, T value) {
         return __nvvm_match_any_sync_i32(mask, word(value));
     }
-    CUDASIM_GROUP_STATIC unsigned all(unsigned mask, const T& value, int& equal) {
+    CUDASIM_GROUP_STATIC unsigned all(unsigned mask, T value, int& equal) {
         return __nvvm_match_all_sync_i32p(mask, word(value), &equal);
     }
 #endif
@@ -187,16 +212,16 @@ struct Match {
 template <typename T>
 struct Match<T, true> {
     static_assert(sizeof(T) == 8, "groups match values of 8 bytes at most");
-    CUDASIM_GROUP_STATIC unsigned long long word(const T& value) {
+    CUDASIM_GROUP_STATIC unsigned long long word(T value) {
         unsigned long long bits = 0;
         __builtin_memcpy(&bits, &value, sizeof(T));
         return bits;
     }
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700
-    CUDASIM_GROUP_STATIC unsigned any(unsigned mask, const T& value) {
+    CUDASIM_GROUP_STATIC unsigned any(unsigned mask, T value) {
         return __nvvm_match_any_sync_i64(mask, word(value));
     }
-    CUDASIM_GROUP_STATIC unsigned all(unsigned mask, const T& value, int& equal) {
+    CUDASIM_GROUP_STATIC unsigned all(unsigned mask, T value, int& equal) {
         return __nvvm_match_all_sync_i64p(mask, word(value), &equal);
     }
 #endif

@@ -51,7 +51,7 @@ struct __cudasim_collective {
         return value;
     }
     template <unsigned Size, typename Value>
-    CUDASIM_GROUP_STATIC Value from_previous(const __cudasim_lane_tile<Size>& tile, const Value& value) {
+    CUDASIM_GROUP_STATIC Value from_previous(const __cudasim_lane_tile<Size>& tile, Value value) {
         return tile.shfl_up(value, 1);
     }
 
@@ -75,7 +75,7 @@ struct __cudasim_collective {
         return value;
     }
     template <typename Value>
-    CUDASIM_GROUP_STATIC Value from_previous(const coalesced_group& group, const Value& value) {
+    CUDASIM_GROUP_STATIC Value from_previous(const coalesced_group& group, Value value) {
         return group.shfl_up(value, 1);
     }
 
@@ -95,7 +95,7 @@ struct __cudasim_collective {
         return earlier.any ? operation(earlier.value, value) : value;
     }
     template <unsigned Size, typename Value>
-    CUDASIM_GROUP_STATIC Value from_previous(const __cudasim_warp_tile<Size>& tile, const Value& value) {
+    CUDASIM_GROUP_STATIC Value from_previous(const __cudasim_warp_tile<Size>& tile, Value value) {
         const Value within = warp().shfl_up(value, 1);
         if (cudasim::groups::lane() == cudasim::groups::warp_lanes - 1)
             cudasim::groups::give(tile.memory, tile.warp(), value);
@@ -107,7 +107,7 @@ struct __cudasim_collective {
     }
 
     template <typename Group, typename Value, typename Operation>
-    CUDASIM_GROUP_STATIC Value exclusive(const Group& group, const Value& value, Operation& operation) {
+    CUDASIM_GROUP_STATIC Value exclusive(const Group& group, Value value, Operation& operation) {
         const Value before = from_previous(group, inclusive(group, value, operation));
         return group.thread_rank() == 0 ? Value() : before;
     }
@@ -136,7 +136,7 @@ struct __cudasim_collective {
     /// @param inclusive  the scan of the thread's warp
     template <unsigned Size, typename Value, typename Operation>
     CUDASIM_GROUP_STATIC Earlier<Value> of_earlier_warps(const __cudasim_warp_tile<Size>& tile,
-                                                         const Value& inclusive, Operation& operation) {
+                                                         Value inclusive, Operation& operation) {
         if (cudasim::groups::lane() == cudasim::groups::warp_lanes - 1)
             cudasim::groups::give(tile.memory, tile.warp(), inclusive);
         tile.sync();

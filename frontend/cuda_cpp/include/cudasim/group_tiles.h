@@ -31,20 +31,20 @@ class __cudasim_lane_tile : public thread_group {
     CUDASIM_GROUP_STATIC unsigned thread_rank() { return cudasim::groups::lane() & (Size - 1); }
     CUDASIM_GROUP_STATIC void sync() { __nvvm_bar_warp_sync(mask()); }
 
-    template <typename T, typename Value = typename cudasim::groups::Bare<T>::type>
-    CUDASIM_GROUP Value shfl(T&& value, int rank) const {
+    template <typename Value>
+    CUDASIM_GROUP Value shfl(Value value, int rank) const {
         return cudasim::groups::shuffle<cudasim::groups::FromLane, Value>(mask(), value, rank, Size);
     }
-    template <typename T, typename Value = typename cudasim::groups::Bare<T>::type>
-    CUDASIM_GROUP Value shfl_up(T&& value, unsigned distance) const {
+    template <typename Value>
+    CUDASIM_GROUP Value shfl_up(Value value, unsigned distance) const {
         return cudasim::groups::shuffle<cudasim::groups::FromBelow, Value>(mask(), value, distance, Size);
     }
-    template <typename T, typename Value = typename cudasim::groups::Bare<T>::type>
-    CUDASIM_GROUP Value shfl_down(T&& value, unsigned distance) const {
+    template <typename Value>
+    CUDASIM_GROUP Value shfl_down(Value value, unsigned distance) const {
         return cudasim::groups::shuffle<cudasim::groups::FromAbove, Value>(mask(), value, distance, Size);
     }
-    template <typename T, typename Value = typename cudasim::groups::Bare<T>::type>
-    CUDASIM_GROUP Value shfl_xor(T&& value, unsigned bits) const {
+    template <typename Value>
+    CUDASIM_GROUP Value shfl_xor(Value value, unsigned bits) const {
         return cudasim::groups::shuffle<cudasim::groups::FromOther, Value>(mask(), value, bits, Size);
     }
 
@@ -84,8 +84,8 @@ class __cudasim_warp_tile : public thread_group {
     CUDASIM_GROUP_STATIC unsigned thread_rank() { return cudasim::groups::thread_of_block() & (Size - 1); }
     CUDASIM_GROUP void sync() const { cudasim::groups::wait_for_warps(memory, Size); }
 
-    template <typename T, typename Value = typename cudasim::groups::Bare<T>::type>
-    CUDASIM_GROUP Value shfl(T&& value, unsigned rank) const {
+    template <typename Value>
+    CUDASIM_GROUP Value shfl(Value value, unsigned rank) const {
         if (thread_rank() == rank) cudasim::groups::give<Value>(memory, first_warp(), value);
         sync();
         const Value result = cudasim::groups::taken<Value>(memory, first_warp(), value);
@@ -120,7 +120,7 @@ class __cudasim_warp_tile : public thread_group {
     }
     /// The values of the tile's warps, which their first lanes have.
     template <typename Value, typename Operation>
-    CUDASIM_GROUP Value fold(const Value& of_warp, Operation&& operation) const {
+    CUDASIM_GROUP Value fold(Value of_warp, Operation operation) const {
         if (cudasim::groups::lane() == 0) cudasim::groups::give<Value>(memory, warp(), of_warp);
         sync();
         Value result = cudasim::groups::taken<Value>(memory, first_warp(), of_warp);

@@ -62,7 +62,7 @@ CUDASIM_GROUP_STATIC void wait_for_warps(TileMemory* memory, unsigned tile_threa
 }
 
 template <typename T>
-CUDASIM_GROUP_STATIC void give(TileMemory* memory, unsigned warp, const T& value) {
+CUDASIM_GROUP_STATIC void give(TileMemory* memory, unsigned warp, T value) {
     static_assert(__is_trivially_copyable(T), "groups exchange values of trivially copyable types only");
     static_assert(sizeof(T) <= exchange_bytes, "groups exchange values of 32 bytes at most");
     __builtin_memcpy(memory->exchanged[warp], &value, sizeof(T));
