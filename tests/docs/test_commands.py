@@ -2,8 +2,8 @@
 
 In README.md and docs/*.md, a ```console block is a session: lines that begin with `$ ` are commands, the lines
 below each are its output, where `...` stands for anything. A command without output shown must succeed. A ```python
-block whose first line is `# name.py` is a file, and is there for the commands below it. `/home/you` is the folder
-they run in, which has the repository's examples. `make` targets are only checked to exist: this test is part of one.
+block whose first line is `# name.py` is a file, and is there for the commands below it; so are ```cuda and ```makefile
+blocks. `/home/you` is the folder they run in, which has the repository's examples. `make` targets are only checked to exist: this test is part of one.
 """
 
 import doctest
@@ -21,6 +21,10 @@ KEPT = ("CUDASIM_CACHE_DIR", "CUDASIM_KEEP_IMAGES")  # set in tests/conftest.py
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+#: What the first line of a block is that is a file, by the block's language.
+FILES = {"python": r"# (\w+\.py)\n", "cuda": r"// (\w+\.cu)\n", "makefile": r"# (Makefile)\n"}
 
 
 def blocks(document):
@@ -102,7 +106,7 @@ def test_commands_do_what_the_document_says(document, tmp_path):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     (tmp_path / "tests").symlink_to(ROOT / "tests")
     for language, text in blocks(document):
-        if language == "python" and (name := re.match(r"# (\w+\.py)\n", text)):
+        if language in FILES and (name := re.match(FILES[language], text)):
             (tmp_path / name[1]).write_text(text)
         elif language == "console":
             for command, expected in session(text):

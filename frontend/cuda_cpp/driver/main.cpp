@@ -31,6 +31,8 @@ int act(const std::vector<std::string>& arguments) {
         std::cout << help_text();
     } else if (line.has(Option::help_markdown)) {
         std::cout << help_markdown();
+    } else if (line.has(Option::list_inputs)) {
+        for (const auto& path : line.inputs()) std::cout << path << "\n";
     } else if (line.has(Option::version)) {
         std::cout << version_text();
     } else if (line.has(Option::list_codes)) {

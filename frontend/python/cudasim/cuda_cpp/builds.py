@@ -18,15 +18,6 @@ from cudasim.cuda_cpp import toolkit
 #: What nvcc compiles (CUDA Compiler Driver NVCC, "Supported Input File Suffixes").
 SOURCES = (".cu", ".c", ".cc", ".cpp", ".cxx")
 
-#: Options of nvcc whose value is the next argument.
-_VALUED = {
-    "-I", "-D", "-U", "-L", "-l", "-std", "-arch", "-code", "-gencode", "-Xcompiler", "-Xlinker", "-Xptxas", "-Xarchive", "-Xnvlink",
-    "-ccbin", "-include", "-isystem", "-x", "-cudart", "-maxrregcount", "-optf", "-O", "-o", "-odir", "-t", "-diag-suppress",
-    "--include-path", "--define-macro", "--undefine-macro", "--library-path", "--library", "--std", "--gpu-architecture", "--gpu-code",
-    "--generate-code", "--compiler-options", "--linker-options", "--ptxas-options", "--compiler-bindir", "--pre-include",
-    "--system-include", "--default-stream", "--cudart", "--options-file", "--optimize", "--threads", "--output-file",
-}  # fmt: skip
-
 
 class BuildError(Exception):
     """The program was not made; nvcc has said why, or the message does."""
@@ -42,8 +33,8 @@ def built(arguments: Sequence[str]) -> str:
     :raises BuildError: with nvcc's exit status
     :raises toolkit.NoToolkitError: where there is no nvcc
     """
-    sources, others = _sources_and_others(arguments)
     nvcc = toolkit.nvcc()
+    sources, others = _sources_and_others(nvcc, arguments)
     stated = [os.path.realpath(nvcc), str(os.stat(nvcc).st_mtime_ns), os.getcwd(), *arguments]
     folder = os.path.join(_cache_folder(), "programs", _hash("\0".join(stated).encode()))
     os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -55,25 +46,16 @@ def built(arguments: Sequence[str]) -> str:
     return program
 
 
-def _sources_and_others(arguments):
-    sources, others, rest = [], [], list(arguments)
-    while rest:
-        argument = rest.pop(0)
-        if argument in ("-o", "--output-file"):
-            raise BuildError(
-                f"{argument}: the executable goes to the cache; to keep it, compile with `cudasim nvcc`"
-            )
-        if argument in _VALUED and rest:
-            others += [argument, rest.pop(0)]
-        elif not argument.startswith("-") and argument.endswith(SOURCES):
-            sources.append(argument)
-        else:
-            if not argument.startswith("-") and not os.path.exists(argument):
-                raise BuildError(
-                    f"{argument} is neither an option of nvcc nor a file; arguments of the program go behind --"
-                )
-            others.append(argument)
-    return sources, others
+def _sources_and_others(nvcc, arguments):
+    """The files that are compiled, and the other arguments: options, objects and libraries."""
+    if any(argument in ("-o", "--output-file") for argument in arguments):
+        raise BuildError("-o: the executable goes to the cache; to keep it, compile with `cudasim nvcc`")
+    inputs = _output_of([nvcc, "--list-inputs", *arguments]).splitlines()
+    strange = [each for each in inputs if not os.path.exists(each) and not each.endswith(SOURCES)]
+    if strange:
+        raise BuildError(f"{strange[0]} is no file that nvcc takes; arguments of the program go behind --")
+    sources = [each for each in inputs if each.endswith(SOURCES)]
+    return sources, [argument for argument in arguments if argument not in sources]
 
 
 def _cache_folder():
@@ -99,12 +81,17 @@ def _object_of(nvcc, source, others, folder):
 
 
 def _run(command):
+    _output_of(command, captures=False)
+
+
+def _output_of(command, captures=True):
     try:
-        status = subprocess.run(command).returncode
+        done = subprocess.run(command, stdout=subprocess.PIPE if captures else None, text=True)
     except OSError as error:
         raise BuildError(f"{command[0]}: {error.strerror}") from None
-    if status:
-        raise BuildError(status=status if status > 0 else 1)
+    if done.returncode:
+        raise BuildError(status=max(done.returncode, 1))
+    return done.stdout
 
 
 def _is_current(list_of_files):
