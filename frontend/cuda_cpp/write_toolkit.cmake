@@ -15,8 +15,11 @@ foreach(name libcudart.so.13 libcudart.so.12)
   file(REMOVE ${libraries}/${name})
   file(CREATE_LINK libcudart.so.13.0 ${libraries}/${name} SYMBOLIC)
 endforeach()
-# An archive without members: kernels do not launch kernels.
-file(WRITE ${libraries}/libcudadevrt.a "!<arch>\n")
+# Archives without members. Kernels do not launch kernels; makefiles name the others without need, and an installed
+# library of that name must not be taken: what a program does use of it is an undefined reference.
+foreach(name libcudadevrt.a stubs/libcuda.a stubs/libnvToolsExt.a)
+  file(WRITE ${libraries}/${name} "!<arch>\n")
+endforeach()
 
 # Other names of the same folders, which makefiles use.
 file(MAKE_DIRECTORY ${TOOLKIT}/targets/x86_64-linux)

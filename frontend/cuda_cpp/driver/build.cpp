@@ -127,8 +127,9 @@ class Plan {
 
     int run() {
         std::unique_ptr<TemporaryFolder> temporary;
-        if (build_.line.has(Option::keep) || build_.line.has(Option::save_temporaries) ||
-            build_.line.has(Option::keep_folder)) {
+        build_.keep = build_.line.has(Option::keep) || build_.line.has(Option::save_temporaries) ||
+                      build_.line.has(Option::keep_folder);
+        if (build_.keep) {
             const std::string folder = build_.line.last(Option::keep_folder);
             build_.work = folder.empty() ? "." : folder;
             if (!fs::is_directory(build_.work)) throw Fatal("--keep-dir: '" + folder + "' is not a folder");

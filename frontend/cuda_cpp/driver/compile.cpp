@@ -61,7 +61,7 @@ class TwoPasses {
             std::array<pollfd, 3> files{{{device_status_ ? -1 : device_.error_output(), POLLIN, 0},
                                          {host_status_ ? -1 : host_.error_output(), POLLIN, 0},
                                          {image_pipe_, POLLOUT, 0}}};
-            const bool opening = !image_.empty() && image_pipe_ < 0;
+            const bool opening = !left_.empty() && image_pipe_ == not_open;
             if (poll(files.data(), files.size(), opening ? 1 : -1) < 0) continue;
             if (files[0].revents != 0 && !read_some(device_.error_output(), device_messages)) {
                 device_status_ = device_.wait();
@@ -85,8 +85,8 @@ class TwoPasses {
   private:
     void give_image() {
         // The reader may not be there yet.
-        if (image_pipe_ < 0) image_pipe_ = open(fifo_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-        if (image_pipe_ < 0) return;
+        if (image_pipe_ == not_open) image_pipe_ = open(fifo_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+        if (image_pipe_ == not_open) return;
         while (!left_.empty()) {
             const ssize_t bytes = write(image_pipe_, left_.data(), left_.size());
             if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -94,7 +94,7 @@ class TwoPasses {
             if (bytes > 0) left_ = left_.subspan(static_cast<std::size_t>(bytes));
         }
         close(image_pipe_);
-        image_pipe_ = -2;
+        image_pipe_ = not_open;
     }
 
     std::string bitcode_, fifo_;
@@ -102,7 +102,8 @@ class TwoPasses {
     std::optional<int> device_status_, host_status_;
     std::vector<std::byte> image_;
     std::span<const std::byte> left_;
-    int image_pipe_ = -1;
+    static constexpr int not_open = -1;  // poll() leaves it out
+    int image_pipe_ = not_open;
 };
 
 /// Words of -Xcompiler that clang's message says it does not know.
@@ -172,13 +173,19 @@ int compile_to_object(const Build& build, const std::string& given_source, const
         try {
             status = passes.run([&](const std::string& file) {
                 refuse_foreign_headers(build, file + ".d");
-                return cuda_cpp::embedded_form(cuda_cpp::image_of_bitcode(
+                auto bytes = cuda_cpp::embedded_form(cuda_cpp::image_of_bitcode(
                     file_bytes(file), {build.tools.toolkit.string(), build.relocatable}));
+                if (build.keep)
+                    std::ofstream(folder / (stem + ".fatbin"), std::ios::binary)
+                        .write(reinterpret_cast<const char*>(bytes.data()),
+                               static_cast<std::streamsize>(bytes.size()));
+                return bytes;
             });
         } catch (const std::exception&) {
             show_messages();
             throw;
         }
+        fs::remove(fifo);
         if (status != 0 && without.empty()) {
             without = unknown_words(build, passes.device_messages + passes.host_messages);
             if (!without.empty()) continue;

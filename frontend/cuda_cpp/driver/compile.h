@@ -25,7 +25,7 @@ struct Build {
     Architectures gpu;
     OpenMp openmp;
     bool relocatable = false;
-    bool dry_run = false, verbose = false;
+    bool dry_run = false, verbose = false, keep = false;
     bool shared = false;         ///< what is compiled goes into a shared library
     std::filesystem::path work;  ///< for intermediate files
 

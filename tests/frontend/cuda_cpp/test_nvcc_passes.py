@@ -201,7 +201,12 @@ def test_keep_leaves_intermediate_files(tmp_path):
     result = nvcc("a.cu", "--keep", "--keep-dir", "kept", "-v", cwd=tmp_path)
     assert result.returncode == 0
     assert result.stderr.count("\n#$ ") >= 10
-    assert {"a.device.bc", "a.o"} <= {path.name for path in (tmp_path / "kept").iterdir()}
+    assert {path.name for path in (tmp_path / "kept").iterdir()} == {
+        "a.device.bc",
+        "a.device.bc.d",
+        "a.fatbin",
+        "a.o",
+    }
     assert nvcc("a.cu", "-clean", cwd=tmp_path).returncode == 0
     assert not (tmp_path / "a.out").exists()
 

@@ -11,11 +11,16 @@
 extern "C" {
 void** __cudaRegisterFatBinary(void*);
 void __cudaRegisterFatBinaryEnd(void**);
+void __cudaUnregisterFatBinary(void**);
+int __cxa_atexit(void (*)(void*), void*, void*);
+extern void* __dso_handle __attribute__((visibility("hidden")));
 __attribute__((weak, visibility("hidden"), used)) void CUDASIM_REGISTER_LINKED_BINARY(
     void (*register_globals)(void**), void* wrapper, void*, void (*)(void*)) {
     void** handle = __cudaRegisterFatBinary(wrapper);
     register_globals(handle);
     __cudaRegisterFatBinaryEnd(handle);
+    // At the end of the program, or when the shared library is unloaded.
+    __cxa_atexit([](void* each) { __cudaUnregisterFatBinary(static_cast<void**>(each)); }, handle, &__dso_handle);
 }
 }
 #endif
