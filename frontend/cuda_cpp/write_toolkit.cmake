@@ -21,11 +21,8 @@ foreach(name libcudadevrt.a stubs/libcuda.a stubs/libnvToolsExt.a)
   file(WRITE ${libraries}/${name} "!<arch>\n")
 endforeach()
 
-# Other names of the same folders, which makefiles use.
-file(MAKE_DIRECTORY ${TOOLKIT}/targets/x86_64-linux)
+# Another name of the folder, which makefiles use.
 file(CREATE_LINK lib64 ${TOOLKIT}/lib SYMBOLIC)
-file(CREATE_LINK ../../lib64 ${TOOLKIT}/targets/x86_64-linux/lib SYMBOLIC)
-file(CREATE_LINK ../../include ${TOOLKIT}/targets/x86_64-linux/include SYMBOLIC)
 file(CREATE_LINK ${HEADERS} ${TOOLKIT}/include SYMBOLIC)
 
 # Build systems look for this folder to find the toolkit.
