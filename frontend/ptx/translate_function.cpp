@@ -122,7 +122,8 @@ void FunctionTranslation::run() {
     }
     emit_return();
     for (const auto& [name, block] : labels_)
-        if (!defined_.contains(name)) refuse("there is no label '" + name + "'");
+        if (!defined_.contains(name))
+            throw PtxError("there is no label '" + name + "'", label_lines_.at(name));
 }
 
 void FunctionTranslation::add_variables() {
@@ -160,7 +161,10 @@ llvm::AllocaInst* FunctionTranslation::carry() {
 
 llvm::BasicBlock* FunctionTranslation::label(const std::string& name) {
     llvm::BasicBlock*& block = labels_[name];
-    if (!block) block = llvm::BasicBlock::Create(module.context, name, target_);
+    if (!block) {
+        block = llvm::BasicBlock::Create(module.context, name, target_);
+        label_lines_[name] = current_ ? current_->place.line : source.place.line;
+    }
     return block;
 }
 

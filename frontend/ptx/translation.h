@@ -118,6 +118,7 @@ class FunctionTranslation {
     llvm::Function* target_;
     std::map<std::string, llvm::AllocaInst*> variables_;
     std::map<std::string, llvm::BasicBlock*> labels_;
+    std::map<std::string, int> label_lines_;  ///< where they are named for the first time
     std::map<std::string, const Prototype*> prototypes_;
     std::map<std::string, const Targets*> targets_;
     std::set<std::string> registers_;
