@@ -247,6 +247,12 @@ struct dim3 {
         : x(x_), y(y_), z(z_) {}
     __host__ __device__ constexpr dim3(uint3 extents) : x(extents.x), y(extents.y), z(extents.z) {}
     __host__ __device__ constexpr operator uint3() const { return uint3{x, y, z}; }
+#if defined(__CUDA__)
+    // From threadIdx and its kin (cudasim/built_in_variables.h), whose types name this one.
+    template <typename T>
+    __device__ dim3(const T& variable, const typename T::CudasimBuiltInVariable* = nullptr)
+        : x(variable.x), y(variable.y), z(variable.z) {}
+#endif
 #endif
 };
 typedef struct dim3 dim3;

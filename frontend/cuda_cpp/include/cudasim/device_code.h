@@ -1,6 +1,6 @@
 // What device code has without including anything: built-in variables, mathematical functions, those of the
-// warp, atomics, printf, malloc. clang's own headers for CUDA give much of it; they are made to be included from
-// NVIDIA's toolkit, whose place this file takes.
+// warp, atomics, printf, malloc. clang's own headers for CUDA give much of it; they are made to be included
+// from NVIDIA's toolkit, whose place this file takes.
 #ifndef CUDASIM_DEVICE_CODE_H
 #define CUDASIM_DEVICE_CODE_H
 
@@ -22,15 +22,15 @@
 #include "../host_defines.h"
 #include "../vector_types.h"
 #include "../vector_functions.h"
-#include <__clang_cuda_builtin_vars.h>
+#include "built_in_variables.h"
 #include <__clang_cuda_libdevice_declares.h>
 
 #include "special_functions.h"
 #include "simd_in_a_word.h"
 
 // Functions of libdevice that clang's headers call and the simulator does not have, as what they mean; and
-// functions of clang's headers that other headers of ours have instead, out of the way. clang takes CUDA_VERSION
-// for that of a toolkit: below 9.2 it leaves out its assembly for SIMD in a word.
+// functions of clang's headers that other headers of ours have instead, out of the way. clang takes
+// CUDA_VERSION for that of a toolkit: below 9.2 it leaves out its assembly for SIMD in a word.
 #pragma push_macro("CUDA_VERSION")
 #undef CUDA_VERSION
 #define CUDA_VERSION 9010
@@ -125,19 +125,6 @@ __device__ static inline void* malloc(size_t bytes) {
     return ::malloc(bytes);
 }
 }  // namespace std
-
-#define CUDASIM_BUILT_IN_VARIABLE(type, extents)     \
-    __device__ inline type::operator dim3() const {  \
-        return dim3(x, y, z);                        \
-    }                                                \
-    __device__ inline type::operator uint3() const { \
-        return {x, y, z};                            \
-    }
-CUDASIM_BUILT_IN_VARIABLE(__cuda_builtin_threadIdx_t, uint3)
-CUDASIM_BUILT_IN_VARIABLE(__cuda_builtin_blockIdx_t, uint3)
-CUDASIM_BUILT_IN_VARIABLE(__cuda_builtin_blockDim_t, dim3)
-CUDASIM_BUILT_IN_VARIABLE(__cuda_builtin_gridDim_t, dim3)
-#undef CUDASIM_BUILT_IN_VARIABLE
 
 typedef unsigned int cuuint32_t;
 

@@ -14,13 +14,13 @@
 #define CUDASIM_HOST static __host__ __inline__ __attribute__((always_inline))
 
 // Declared in __clang_cuda_math_forward_declares.h, and defined nowhere.
-#define CUDASIM_FLOAT_1(result, name)                  \
-    CUDASIM_DEVICE result name(float x) {              \
-        return ::name##f(x);                           \
+#define CUDASIM_FLOAT_1(result, name)     \
+    CUDASIM_DEVICE result name(float x) { \
+        return ::name##f(x);              \
     }
-#define CUDASIM_FLOAT_2(name)                          \
-    CUDASIM_DEVICE float name(float x, float y) {      \
-        return ::name##f(x, y);                        \
+#define CUDASIM_FLOAT_2(name)                     \
+    CUDASIM_DEVICE float name(float x, float y) { \
+        return ::name##f(x, y);                   \
     }
 CUDASIM_FLOAT_1(float, acosh)
 CUDASIM_FLOAT_1(float, asinh)
@@ -76,11 +76,11 @@ CUDASIM_DEVICE float __tanhf(float x) {
 }
 
 // Names of the host that no C library has.
-#define CUDASIM_HOST_1(name, expression)                      \
-    CUDASIM_HOST double name(double x) {                      \
-        return expression;                                    \
-    }                                                         \
-    CUDASIM_HOST float name##f(float x) {                     \
+#define CUDASIM_HOST_1(name, expression)                           \
+    CUDASIM_HOST double name(double x) {                           \
+        return expression;                                         \
+    }                                                              \
+    CUDASIM_HOST float name##f(float x) {                          \
         return static_cast<float>(::name(static_cast<double>(x))); \
     }
 CUDASIM_HOST_1(rsqrt, static_cast<double>(1 / ::sqrtl(x)))
@@ -101,9 +101,9 @@ CUDASIM_HOST void sincospif(float x, float* sine, float* cosine) {
     *sine = ::sinpif(x);
     *cosine = ::cospif(x);
 }
-#define CUDASIM_HOST_PAIR(name, type, comparison)          \
-    CUDASIM_HOST type name(type a, type b) {               \
-        return a comparison b ? a : b;                     \
+#define CUDASIM_HOST_PAIR(name, type, comparison) \
+    CUDASIM_HOST type name(type a, type b) {      \
+        return a comparison b ? a : b;            \
     }
 CUDASIM_HOST_PAIR(umin, unsigned int, <)
 CUDASIM_HOST_PAIR(umax, unsigned int, >)
@@ -113,10 +113,10 @@ CUDASIM_HOST_PAIR(ullmin, unsigned long long, <)
 CUDASIM_HOST_PAIR(ullmax, unsigned long long, >)
 
 // float overloads of names that the C library does not have for C++ either.
-#define CUDASIM_FLOAT_BOTH(name)                       \
-    CUDASIM_FLOAT_1(float, name)                       \
-    CUDASIM_HOST float name(float x) {                 \
-        return ::name##f(x);                           \
+#define CUDASIM_FLOAT_BOTH(name)       \
+    CUDASIM_FLOAT_1(float, name)       \
+    CUDASIM_HOST float name(float x) { \
+        return ::name##f(x);           \
     }
 CUDASIM_FLOAT_BOTH(rsqrt)
 CUDASIM_FLOAT_BOTH(rcbrt)
@@ -135,38 +135,38 @@ CUDASIM_FLOAT_BOTH(y1)
 CUDASIM_FLOAT_1(float, cyl_bessel_i0)
 CUDASIM_FLOAT_1(float, cyl_bessel_i1)
 #undef CUDASIM_FLOAT_BOTH
-#define CUDASIM_BESSEL_OF_ORDER(qualifier)         \
-    qualifier float jn(int order, float x) {       \
-        return ::jnf(order, x);                    \
-    }                                              \
-    qualifier float yn(int order, float x) {       \
-        return ::ynf(order, x);                    \
-    }                                              \
-    qualifier void sincos(float x, float* sine, float* cosine) {    \
-        ::sincosf(x, sine, cosine);                \
-    }                                              \
-    qualifier void sincospi(float x, float* sine, float* cosine) {  \
-        ::sincospif(x, sine, cosine);              \
+#define CUDASIM_BESSEL_OF_ORDER(qualifier)                         \
+    qualifier float jn(int order, float x) {                       \
+        return ::jnf(order, x);                                    \
+    }                                                              \
+    qualifier float yn(int order, float x) {                       \
+        return ::ynf(order, x);                                    \
+    }                                                              \
+    qualifier void sincos(float x, float* sine, float* cosine) {   \
+        ::sincosf(x, sine, cosine);                                \
+    }                                                              \
+    qualifier void sincospi(float x, float* sine, float* cosine) { \
+        ::sincospif(x, sine, cosine);                              \
     }
 CUDASIM_BESSEL_OF_ORDER(CUDASIM_DEVICE)
 CUDASIM_BESSEL_OF_ORDER(CUDASIM_HOST)
 #undef CUDASIM_BESSEL_OF_ORDER
 
-// min() and max(): of integers the usual comparison, of mixed signs the unsigned one; of floating-point numbers
-// fmin() and fmax(), which prefer a number to a NaN.
+// min() and max(): of integers the usual comparison, of mixed signs the unsigned one; of floating-point
+// numbers fmin() and fmax(), which prefer a number to a NaN.
 #define CUDASIM_BOTH static __host__ __device__ __inline__ __attribute__((always_inline))
-#define CUDASIM_EXTREMA(type_a, type_b, result)                                            \
-    CUDASIM_BOTH result min(type_a a, type_b b) {                                          \
-        return static_cast<result>(a) < static_cast<result>(b) ? static_cast<result>(a)    \
-                                                               : static_cast<result>(b);   \
-    }                                                                                      \
-    CUDASIM_BOTH result max(type_a a, type_b b) {                                          \
-        return static_cast<result>(a) > static_cast<result>(b) ? static_cast<result>(a)    \
-                                                               : static_cast<result>(b);   \
+#define CUDASIM_EXTREMA(type_a, type_b, result)                                          \
+    CUDASIM_BOTH result min(type_a a, type_b b) {                                        \
+        return static_cast<result>(a) < static_cast<result>(b) ? static_cast<result>(a)  \
+                                                               : static_cast<result>(b); \
+    }                                                                                    \
+    CUDASIM_BOTH result max(type_a a, type_b b) {                                        \
+        return static_cast<result>(a) > static_cast<result>(b) ? static_cast<result>(a)  \
+                                                               : static_cast<result>(b); \
     }
-#define CUDASIM_EXTREMA_OF_WIDTH(type)                              \
-    CUDASIM_EXTREMA(unsigned type, unsigned type, unsigned type)    \
-    CUDASIM_EXTREMA(type, unsigned type, unsigned type)             \
+#define CUDASIM_EXTREMA_OF_WIDTH(type)                           \
+    CUDASIM_EXTREMA(unsigned type, unsigned type, unsigned type) \
+    CUDASIM_EXTREMA(type, unsigned type, unsigned type)          \
     CUDASIM_EXTREMA(unsigned type, type, unsigned type)
 // clang's header has min(int, int) and max(int, int) of the device.
 CUDASIM_HOST_PAIR(min, int, <)
@@ -176,12 +176,12 @@ CUDASIM_EXTREMA(long, long, long)
 CUDASIM_EXTREMA_OF_WIDTH(long)
 CUDASIM_EXTREMA(long long, long long, long long)
 CUDASIM_EXTREMA_OF_WIDTH(long long)
-#define CUDASIM_REAL_EXTREMA(type_a, type_b, result, suffix)   \
-    CUDASIM_BOTH result min(type_a a, type_b b) {              \
-        return ::fmin##suffix(a, b);                           \
-    }                                                          \
-    CUDASIM_BOTH result max(type_a a, type_b b) {              \
-        return ::fmax##suffix(a, b);                           \
+#define CUDASIM_REAL_EXTREMA(type_a, type_b, result, suffix) \
+    CUDASIM_BOTH result min(type_a a, type_b b) {            \
+        return ::fmin##suffix(a, b);                         \
+    }                                                        \
+    CUDASIM_BOTH result max(type_a a, type_b b) {            \
+        return ::fmax##suffix(a, b);                         \
     }
 CUDASIM_REAL_EXTREMA(float, float, float, f)
 CUDASIM_REAL_EXTREMA(double, double, double, )

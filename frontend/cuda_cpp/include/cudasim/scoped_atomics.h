@@ -74,13 +74,12 @@ CUDASIM_ATOMIC void __nv_atomic_thread_fence(int order, int scope = __NV_THREAD_
     if (order != __NV_ATOMIC_RELAXED) cudasim::fence_of_scope(scope);
 }
 
-// A generic form takes and gives its values by pointer and works on objects of any type; the one with _n by value
-// on numbers. clang makes no difference between the scopes; the widest is what it writes.
+// A generic form takes and gives its values by pointer and works on objects of any type; the one with _n by
+// value on numbers. clang makes no difference between the scopes; the widest is what it writes.
 template <typename T>
-CUDASIM_ATOMIC void __nv_atomic_load(const T* pointer, T* result, int order,
-                                     int = __NV_THREAD_SCOPE_SYSTEM) {
-    const CUDASIM_INTEGER bits = __scoped_atomic_load_n(reinterpret_cast<const CUDASIM_INTEGER*>(pointer), order,
-                                                        __MEMORY_SCOPE_SYSTEM);
+CUDASIM_ATOMIC void __nv_atomic_load(const T* pointer, T* result, int order, int = __NV_THREAD_SCOPE_SYSTEM) {
+    const CUDASIM_INTEGER bits = __scoped_atomic_load_n(reinterpret_cast<const CUDASIM_INTEGER*>(pointer),
+                                                        order, __MEMORY_SCOPE_SYSTEM);
     __builtin_memcpy(result, &bits, sizeof(T));
 }
 template <typename T>
@@ -118,8 +117,7 @@ CUDASIM_ATOMIC T __nv_atomic_exchange_n(T* pointer, CUDASIM_VALUE value, int ord
 }
 template <typename T>
 CUDASIM_ATOMIC bool __nv_atomic_compare_exchange(T* pointer, T* expected, T* desired, bool /* weak */,
-                                                 int success, int failure,
-                                                 int = __NV_THREAD_SCOPE_SYSTEM) {
+                                                 int success, int failure, int = __NV_THREAD_SCOPE_SYSTEM) {
     CUDASIM_INTEGER before, after;
     __builtin_memcpy(&before, expected, sizeof(T));
     __builtin_memcpy(&after, desired, sizeof(T));
@@ -136,16 +134,16 @@ CUDASIM_ATOMIC bool __nv_atomic_compare_exchange_n(T* pointer, T* expected, CUDA
     return __nv_atomic_compare_exchange(pointer, expected, &desired, weak, success, failure, scope);
 }
 
-#define CUDASIM_ATOMIC_FETCH(name)                                                                          \
-    template <typename T>                                                                                   \
-    CUDASIM_ATOMIC T __nv_atomic_fetch_##name(T* pointer, CUDASIM_VALUE value, int order,                   \
-                                              int = __NV_THREAD_SCOPE_SYSTEM) {                             \
-        return __scoped_atomic_fetch_##name(pointer, value, order, __MEMORY_SCOPE_SYSTEM);                  \
-    }                                                                                                       \
-    template <typename T>                                                                                   \
-    CUDASIM_ATOMIC void __nv_atomic_##name(T* pointer, CUDASIM_VALUE value, int order,                      \
-                                           int = __NV_THREAD_SCOPE_SYSTEM) {                                \
-        __scoped_atomic_fetch_##name(pointer, value, order, __MEMORY_SCOPE_SYSTEM);                         \
+#define CUDASIM_ATOMIC_FETCH(name)                                                         \
+    template <typename T>                                                                  \
+    CUDASIM_ATOMIC T __nv_atomic_fetch_##name(T* pointer, CUDASIM_VALUE value, int order,  \
+                                              int = __NV_THREAD_SCOPE_SYSTEM) {            \
+        return __scoped_atomic_fetch_##name(pointer, value, order, __MEMORY_SCOPE_SYSTEM); \
+    }                                                                                      \
+    template <typename T>                                                                  \
+    CUDASIM_ATOMIC void __nv_atomic_##name(T* pointer, CUDASIM_VALUE value, int order,     \
+                                           int = __NV_THREAD_SCOPE_SYSTEM) {               \
+        __scoped_atomic_fetch_##name(pointer, value, order, __MEMORY_SCOPE_SYSTEM);        \
     }
 CUDASIM_ATOMIC_FETCH(add)
 CUDASIM_ATOMIC_FETCH(sub)

@@ -1,5 +1,5 @@
-// Functions of the CUDA Math API that neither clang's headers nor the C library have: norms and modified Bessel
-// functions, for host and device, and for the host those that a device has from libdevice.
+// Functions of the CUDA Math API that neither clang's headers nor the C library have: norms and modified
+// Bessel functions, for host and device, and for the host those that a device has from libdevice.
 #ifndef CUDASIM_SPECIAL_FUNCTIONS_H
 #define CUDASIM_SPECIAL_FUNCTIONS_H
 
@@ -11,8 +11,9 @@ namespace cudasim {
 
 #define CUDASIM_BOTH static __host__ __device__ __inline__
 
-// A Euclidean norm is computed with the values divided by a power of two near the largest one, so that no square
-// overflows or vanishes. A C99 hypot() that sees an infinity returns it, even beside a NaN; so do these.
+// A Euclidean norm is computed with the values divided by a power of two near the largest one, so that no
+// square overflows or vanishes. A C99 hypot() that sees an infinity returns it, even beside a NaN; so do
+// these.
 template <typename Values>
 CUDASIM_BOTH double norm_of(int count, const Values& values, bool reciprocal) {
     double largest = 0;
@@ -117,8 +118,7 @@ CUDASIM_HOST long double normal_tail_inverse(long double tail) {
                             (1 + t * (1.432788L + t * (0.189269L + t * 0.001308L)));
     for (int i = 0; i < 3; ++i) {
         const long double density = ::expl(-x * x / 2) * 0.398942280401432677939946059934381868L;
-        const long double step =
-            (::erfcl(x * 0.707106781186547524400844362104849039L) / 2 - tail) / density;
+        const long double step = (::erfcl(x * 0.707106781186547524400844362104849039L) / 2 - tail) / density;
         x += step / (1 - x * step / 2);
     }
     return x;

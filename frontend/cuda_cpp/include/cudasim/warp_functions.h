@@ -1,8 +1,9 @@
-// Functions of a warp and of a block (CUDA C++ Programming Guide: "Warp Vote Functions", "Warp Match Functions",
-// "Warp Reduce Functions", "Warp Shuffle Functions", "Synchronization Functions", "Nanosleep Function").
+// Functions of a warp and of a block (CUDA C++ Programming Guide: "Warp Vote Functions", "Warp Match
+// Functions", "Warp Reduce Functions", "Warp Shuffle Functions", "Synchronization Functions", "Nanosleep
+// Function").
 //
-// clang 19's header for them, __clang_cuda_intrinsics.h, is not used: its __reduce_*_sync() swap value and mask,
-// and what it does in inline assembly is plain C++ here.
+// clang 19's header for them, __clang_cuda_intrinsics.h, is not used: its __reduce_*_sync() swap value and
+// mask, and what it does in inline assembly is plain C++ here.
 #ifndef CUDASIM_WARP_FUNCTIONS_H
 #define CUDASIM_WARP_FUNCTIONS_H
 
@@ -42,8 +43,8 @@ CUDASIM_DEVICE void __nanosleep(unsigned int nanoseconds) {
     __nvvm_nanosleep(nanoseconds);
 }
 
-// The position of the n-th set bit, counted from the base: upwards for n > 0, downwards for n < 0, and the base
-// itself for n == 0. Without such a bit: 0xffffffff.
+// The position of the n-th set bit, counted from the base: upwards for n > 0, downwards for n < 0, and the
+// base itself for n == 0. Without such a bit: 0xffffffff.
 CUDASIM_DEVICE unsigned int __fns(unsigned int mask, unsigned int base, int n) {
     int position = static_cast<int>(base & 31u);
     if (n == 0) return (mask >> position) & 1u ? static_cast<unsigned int>(position) : 0xffffffffu;
@@ -56,35 +57,36 @@ CUDASIM_DEVICE unsigned int __fns(unsigned int mask, unsigned int base, int n) {
 
 // Shuffles. The last operand of the instruction holds the width of a segment and the last lane that may be
 // read; for up it is the first one.
-#define CUDASIM_SHUFFLE(function, instruction, last_lane, offset_type)                                         \
-    CUDASIM_DEVICE int function(unsigned int mask, int value, offset_type offset, int width = 32) {            \
-        return __nvvm_shfl_sync_##instruction##_i32(mask, value, static_cast<int>(offset),                     \
-                                                    ((32 - width) << 8) | (last_lane));                        \
-    }                                                                                                          \
-    CUDASIM_DEVICE float function(unsigned int mask, float value, offset_type offset, int width = 32) {        \
-        return __nvvm_shfl_sync_##instruction##_f32(mask, value, static_cast<int>(offset),                     \
-                                                    ((32 - width) << 8) | (last_lane));                        \
-    }                                                                                                          \
-    CUDASIM_DEVICE unsigned int function(unsigned int mask, unsigned int value, offset_type offset,            \
-                                         int width = 32) {                                                     \
-        return static_cast<unsigned int>(function(mask, static_cast<int>(value), offset, width));              \
-    }                                                                                                          \
-    CUDASIM_DEVICE long long function(unsigned int mask, long long value, offset_type offset, int width = 32) { \
-        const unsigned long long bits = static_cast<unsigned long long>(value);                                \
-        const unsigned int low = function(mask, static_cast<unsigned int>(bits), offset, width);               \
-        const unsigned int high = function(mask, static_cast<unsigned int>(bits >> 32), offset, width);        \
-        return static_cast<long long>(static_cast<unsigned long long>(high) << 32 | low);                      \
-    }                                                                                                          \
-    CUDASIM_SHUFFLE_AS_LONG_LONG(function, unsigned long long, offset_type)                                    \
-    CUDASIM_SHUFFLE_AS_LONG_LONG(function, long, offset_type)                                                  \
-    CUDASIM_SHUFFLE_AS_LONG_LONG(function, unsigned long, offset_type)                                         \
-    CUDASIM_DEVICE double function(unsigned int mask, double value, offset_type offset, int width = 32) {      \
-        return __builtin_bit_cast(double,                                                                      \
-                                  function(mask, __builtin_bit_cast(long long, value), offset, width));        \
+#define CUDASIM_SHUFFLE(function, instruction, last_lane, offset_type)                                    \
+    CUDASIM_DEVICE int function(unsigned int mask, int value, offset_type offset, int width = 32) {       \
+        return __nvvm_shfl_sync_##instruction##_i32(mask, value, static_cast<int>(offset),                \
+                                                    ((32 - width) << 8) | (last_lane));                   \
+    }                                                                                                     \
+    CUDASIM_DEVICE float function(unsigned int mask, float value, offset_type offset, int width = 32) {   \
+        return __nvvm_shfl_sync_##instruction##_f32(mask, value, static_cast<int>(offset),                \
+                                                    ((32 - width) << 8) | (last_lane));                   \
+    }                                                                                                     \
+    CUDASIM_DEVICE unsigned int function(unsigned int mask, unsigned int value, offset_type offset,       \
+                                         int width = 32) {                                                \
+        return static_cast<unsigned int>(function(mask, static_cast<int>(value), offset, width));         \
+    }                                                                                                     \
+    CUDASIM_DEVICE long long function(unsigned int mask, long long value, offset_type offset,             \
+                                      int width = 32) {                                                   \
+        const unsigned long long bits = static_cast<unsigned long long>(value);                           \
+        const unsigned int low = function(mask, static_cast<unsigned int>(bits), offset, width);          \
+        const unsigned int high = function(mask, static_cast<unsigned int>(bits >> 32), offset, width);   \
+        return static_cast<long long>(static_cast<unsigned long long>(high) << 32 | low);                 \
+    }                                                                                                     \
+    CUDASIM_SHUFFLE_AS_LONG_LONG(function, unsigned long long, offset_type)                               \
+    CUDASIM_SHUFFLE_AS_LONG_LONG(function, long, offset_type)                                             \
+    CUDASIM_SHUFFLE_AS_LONG_LONG(function, unsigned long, offset_type)                                    \
+    CUDASIM_DEVICE double function(unsigned int mask, double value, offset_type offset, int width = 32) { \
+        return __builtin_bit_cast(double,                                                                 \
+                                  function(mask, __builtin_bit_cast(long long, value), offset, width));   \
     }
-#define CUDASIM_SHUFFLE_AS_LONG_LONG(function, type, offset_type)                                              \
-    CUDASIM_DEVICE type function(unsigned int mask, type value, offset_type offset, int width = 32) {          \
-        return static_cast<type>(function(mask, static_cast<long long>(value), offset, width));                \
+#define CUDASIM_SHUFFLE_AS_LONG_LONG(function, type, offset_type)                                     \
+    CUDASIM_DEVICE type function(unsigned int mask, type value, offset_type offset, int width = 32) { \
+        return static_cast<type>(function(mask, static_cast<long long>(value), offset, width));       \
     }
 CUDASIM_SHUFFLE(__shfl_sync, idx, 0x1f, int)
 CUDASIM_SHUFFLE(__shfl_up_sync, up, 0, unsigned int)
@@ -112,10 +114,10 @@ CUDASIM_MATCH(double, 64, long long)
 #undef CUDASIM_MATCH
 
 // Reductions: the built-in takes the value first.
-#define CUDASIM_REDUCTION(name, type, instruction)                                               \
-    CUDASIM_DEVICE type __reduce_##name##_sync(unsigned int mask, type value) {                  \
-        return static_cast<type>(                                                                \
-            __nvvm_redux_sync_##instruction(static_cast<int>(value), static_cast<int>(mask)));   \
+#define CUDASIM_REDUCTION(name, type, instruction)                                             \
+    CUDASIM_DEVICE type __reduce_##name##_sync(unsigned int mask, type value) {                \
+        return static_cast<type>(                                                              \
+            __nvvm_redux_sync_##instruction(static_cast<int>(value), static_cast<int>(mask))); \
     }
 CUDASIM_REDUCTION(add, int, add)
 CUDASIM_REDUCTION(add, unsigned int, add)
@@ -129,10 +131,10 @@ CUDASIM_REDUCTION(xor, unsigned int, xor)
 #undef CUDASIM_REDUCTION
 
 // What compute capability 7.0 and CUDA 13 no longer have; the message names what to call instead.
-#define CUDASIM_GONE(function, instead)                                                                  \
-    template <typename... Arguments>                                                                     \
-    __device__ int function(Arguments... arguments) __attribute__((unavailable(                          \
-        #function "() does not exist for compute capability 7.0 and higher; use " instead)));
+#define CUDASIM_GONE(function, instead)                             \
+    template <typename... Arguments>                                \
+    __device__ int function(Arguments... arguments) __attribute__(( \
+        unavailable(#function "() does not exist for compute capability 7.0 and higher; use " instead)));
 CUDASIM_GONE(__shfl, "__shfl_sync(mask, ...)")
 CUDASIM_GONE(__shfl_up, "__shfl_up_sync(mask, ...)")
 CUDASIM_GONE(__shfl_down, "__shfl_down_sync(mask, ...)")

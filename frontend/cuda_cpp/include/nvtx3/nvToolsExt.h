@@ -1,5 +1,5 @@
-// NVTX, NVIDIA's annotations for profilers (NVTX documentation, "C API"). No profiler reads them here: without one,
-// the functions do nothing, as NVTX's own do.
+// NVTX, NVIDIA's annotations for profilers (NVTX documentation, "C API"). No profiler reads them here:
+// without one, the functions do nothing, as NVTX's own do.
 #ifndef NVTOOLSEXT_H_V3
 #define NVTOOLSEXT_H_V3
 
@@ -86,18 +86,18 @@ typedef struct nvtxResourceAttributes_v0 {
 } nvtxResourceAttributes_t;
 #define NVTX_RESOURCE_ATTRIB_STRUCT_SIZE ((uint16_t)sizeof(nvtxResourceAttributes_t))
 
-#define CUDASIM_NVTX(result, name, value, ...)                                  \
-    static inline __attribute__((unused)) result name(__VA_ARGS__) {            \
-        return value;                                                           \
+#define CUDASIM_NVTX(result, name, value, ...)                       \
+    static inline __attribute__((unused)) result name(__VA_ARGS__) { \
+        return value;                                                \
     }
-#define CUDASIM_NVTX_TEXTS(result, name, value, ...)                                                        \
-    static inline __attribute__((unused)) result name##A(__VA_ARGS__ const char* text) {                    \
-        (void)text;                                                                                         \
-        return value;                                                                                       \
-    }                                                                                                       \
-    static inline __attribute__((unused)) result name##W(__VA_ARGS__ const wchar_t* text) {                 \
-        (void)text;                                                                                         \
-        return value;                                                                                       \
+#define CUDASIM_NVTX_TEXTS(result, name, value, ...)                                        \
+    static inline __attribute__((unused)) result name##A(__VA_ARGS__ const char* text) {    \
+        (void)text;                                                                         \
+        return value;                                                                       \
+    }                                                                                       \
+    static inline __attribute__((unused)) result name##W(__VA_ARGS__ const wchar_t* text) { \
+        (void)text;                                                                         \
+        return value;                                                                       \
     }
 #define CUDASIM_NOTHING (void)0
 #ifdef __cplusplus

@@ -1,4 +1,5 @@
-// NVTX for C++ (NVTX documentation, "C++ API"): what programs use of it most, doing nothing, as without a profiler.
+// NVTX for C++ (NVTX documentation, "C++ API"): what programs use of it most, doing nothing, as without a
+// profiler.
 #ifndef NVTX3_CPP_DEFINITIONS_V1_0
 #define NVTX3_CPP_DEFINITIONS_V1_0
 
@@ -56,7 +57,7 @@ struct range_handle {};
 
 template <typename Domain = domain::global>
 class scoped_range_in {
-public:
+  public:
     template <typename... Parts>
     explicit scoped_range_in(const Parts&...) noexcept {}
     scoped_range_in(const scoped_range_in&) = delete;
@@ -66,7 +67,7 @@ public:
 using scoped_range = scoped_range_in<>;
 template <typename Domain = domain::global>
 class unique_range_in {
-public:
+  public:
     template <typename... Parts>
     explicit unique_range_in(const Parts&...) noexcept {}
     unique_range_in(unique_range_in&&) = default;
