@@ -19,7 +19,8 @@ CUDASIM_HOST_DEVICE unsigned fp8_of(double x, __nv_saturation_t saturation, __nv
     const bool finite = saturation == __NV_SATFINITE;
     if (is_nan(x)) {
         const unsigned long long bits = double_bits(x);
-        return static_cast<unsigned>(bits >> 56 & 0x80U) | (kind == __NV_E4M3 ? 0x7fU : 0x7eU | (bits >> 50 & 1U));
+        return static_cast<unsigned>(bits >> 56 & 0x80U) |
+               (kind == __NV_E4M3 ? 0x7fU : 0x7eU | (bits >> 50 & 1U));
     }
     if (kind == __NV_E4M3) return mini_of<E4m3Format>(x, Rounding::nearest, 0x80U, finite ? 0x7eU : 0x7fU);
     return mini_of<E5m2Format>(x, Rounding::nearest, 0x80U, finite ? 0x7bU : 0x7cU);
@@ -94,10 +95,10 @@ CUDASIM_HOST_DEVICE float e8m0_value(unsigned pattern) {
 #undef CUDASIM_WITH_PAIR_OF_BFLOATS
 // clang-format on
 
-#define CUDASIM_TO_SCALE(from, type, value)                                                        \
-    CUDASIM_HOST_DEVICE __nv_fp8_storage_t __nv_cvt_##from##_to_e8m0(                              \
-        const type x, const __nv_saturation_t saturate, const enum cudaRoundMode rounding) {       \
-        return static_cast<__nv_fp8_storage_t>(cudasim::e8m0_of(value, saturate, rounding));       \
+#define CUDASIM_TO_SCALE(from, type, value)                                                  \
+    CUDASIM_HOST_DEVICE __nv_fp8_storage_t __nv_cvt_##from##_to_e8m0(                        \
+        const type x, const __nv_saturation_t saturate, const enum cudaRoundMode rounding) { \
+        return static_cast<__nv_fp8_storage_t>(cudasim::e8m0_of(value, saturate, rounding)); \
     }
 #define CUDASIM_TO_SCALES(from, type, low, high)                                                   \
     CUDASIM_HOST_DEVICE __nv_fp8x2_storage_t __nv_cvt_##from##_to_e8m0x2(                          \

@@ -1,2 +1,2 @@
-// Written by scripts/write_missing_headers.py.
-#error "crt/mma.h is not part of cudasim (yet): warp matrix functions"
+// Part of mma.h.
+#include "../mma.h"

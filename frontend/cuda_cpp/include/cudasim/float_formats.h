@@ -96,8 +96,7 @@ CUDASIM_HOST_DEVICE unsigned rounded_magnitude(bool negative, unsigned long long
                                                Rounding rounding) {
     if (significand == 0) return 0;
     const int top = 63 - __builtin_clzll(significand) + exponent;
-    const bool inward =
-        rounding == Rounding::zero || rounding == (negative ? Rounding::up : Rounding::down);
+    const bool inward = rounding == Rounding::zero || rounding == (negative ? Rounding::up : Rounding::down);
     const int base = top < F::lowest ? F::lowest : top;
     const int shift = base - (F::precision - 1) - exponent;
     unsigned long long kept, rest = 0, half = 1;
@@ -223,8 +222,7 @@ template <class Integer>
 CUDASIM_HOST_DEVICE Integer integer_of(float x, Rounding rounding) {
     constexpr int bits = 8 * sizeof(Integer);
     constexpr bool is_signed = static_cast<Integer>(-1) < 0;
-    constexpr unsigned long long last =
-        is_signed ? (1ULL << (bits - 1)) - 1 : ~0ULL >> (64 - bits);
+    constexpr unsigned long long last = is_signed ? (1ULL << (bits - 1)) - 1 : ~0ULL >> (64 - bits);
     constexpr Integer lowest = is_signed ? static_cast<Integer>(1ULL << (bits - 1)) : 0;
     constexpr float beyond = static_cast<float>(1ULL << (bits - 1)) * (is_signed ? 1 : 2);
     if (is_nan(x)) return bits == 64 ? static_cast<Integer>(1ULL << 63) : 0;

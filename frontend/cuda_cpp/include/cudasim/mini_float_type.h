@@ -7,9 +7,8 @@ struct __align__(sizeof(CUDASIM_ONE_STORAGE)) CUDASIM_ONE {
 
     CUDASIM_ONE() = default;
 #if CUDASIM_WITH_CONSTRUCTORS
-#define CUDASIM_FROM(type)                                   \
-    explicit CUDASIM_MEMBER CUDASIM_ONE(const type value)    \
-        : __x(CUDASIM_PATTERN(cudasim::widened(value))   ) {}
+#define CUDASIM_FROM(type) \
+    explicit CUDASIM_MEMBER CUDASIM_ONE(const type value) : __x(CUDASIM_PATTERN(cudasim::widened(value))) {}
     explicit CUDASIM_MEMBER CUDASIM_ONE(const __half value)
         : __x(CUDASIM_PATTERN(cudasim::double_of(static_cast<__half_raw>(value)))) {}
     explicit CUDASIM_MEMBER CUDASIM_ONE(const __nv_bfloat16 value)
@@ -32,9 +31,9 @@ struct __align__(sizeof(CUDASIM_ONE_STORAGE)) CUDASIM_ONE {
     explicit CUDASIM_MEMBER operator __half() const { return __float2half(CUDASIM_FLOAT(__x)); }
     explicit CUDASIM_MEMBER operator __nv_bfloat16() const { return __float2bfloat16(CUDASIM_FLOAT(__x)); }
     explicit CUDASIM_MEMBER operator bool() const { return !(CUDASIM_FLOAT(__x) == 0); }
-#define CUDASIM_TO(type)                                                                            \
-    explicit CUDASIM_MEMBER operator type() const {                                                 \
-        return cudasim::integer_of<type>(CUDASIM_FLOAT(__x), cudasim::Rounding::zero);              \
+#define CUDASIM_TO(type)                                                               \
+    explicit CUDASIM_MEMBER operator type() const {                                    \
+        return cudasim::integer_of<type>(CUDASIM_FLOAT(__x), cudasim::Rounding::zero); \
     }
     CUDASIM_TO(char)
     CUDASIM_TO(signed char)
@@ -95,9 +94,9 @@ struct __align__(sizeof(CUDASIM_FOUR_STORAGE)) CUDASIM_FOUR {
 
     CUDASIM_FOUR() = default;
 #if CUDASIM_WITH_CONSTRUCTORS
-#define CUDASIM_FROM_VECTOR(type)                                                                 \
-    explicit CUDASIM_MEMBER CUDASIM_FOUR(const type value)                                        \
-        : __x(joined(CUDASIM_PACKED(cudasim::widened(value.x), cudasim::widened(value.y)),  \
+#define CUDASIM_FROM_VECTOR(type)                                                          \
+    explicit CUDASIM_MEMBER CUDASIM_FOUR(const type value)                                 \
+        : __x(joined(CUDASIM_PACKED(cudasim::widened(value.x), cudasim::widened(value.y)), \
                      CUDASIM_PACKED(cudasim::widened(value.z), cudasim::widened(value.w)))) {}
     CUDASIM_FROM_VECTOR(float4)
     CUDASIM_FROM_VECTOR(double4)
@@ -111,11 +110,12 @@ struct __align__(sizeof(CUDASIM_FOUR_STORAGE)) CUDASIM_FOUR {
 #endif
 #if CUDASIM_WITH_CONVERSIONS
     explicit CUDASIM_MEMBER operator float4() const {
-        return make_float4(CUDASIM_UNPACKED(0), CUDASIM_UNPACKED(1), CUDASIM_UNPACKED(2), CUDASIM_UNPACKED(3));
+        return make_float4(CUDASIM_UNPACKED(0), CUDASIM_UNPACKED(1), CUDASIM_UNPACKED(2),
+                           CUDASIM_UNPACKED(3));
     }
 #endif
 
-private:
+  private:
     CUDASIM_MEMBER static CUDASIM_FOUR_STORAGE joined(CUDASIM_TWO_STORAGE low, CUDASIM_TWO_STORAGE high) {
         return static_cast<CUDASIM_FOUR_STORAGE>(low | static_cast<unsigned>(high) << (2 * CUDASIM_BITS));
     }

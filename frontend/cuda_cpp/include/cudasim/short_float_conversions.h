@@ -12,16 +12,16 @@ CUDASIM_HOST_DEVICE CUDASIM_SHORT CUDASIM_NAME(__float2, _rn)(const float a) {
 CUDASIM_HOST_DEVICE CUDASIM_SHORT CUDASIM_NAME(__double2, )(const double a) {
     return cudasim::Of<CUDASIM_SHORT>::rounded(cudasim::narrow_to_odd(a));
 }
-#define CUDASIM_FROM(from, suffix, type, function, rounding)                              \
-    CUDASIM_HOST_DEVICE CUDASIM_SHORT CUDASIM_NAME(from, suffix)(const type a) {          \
+#define CUDASIM_FROM(from, suffix, type, function, rounding)                                     \
+    CUDASIM_HOST_DEVICE CUDASIM_SHORT CUDASIM_NAME(from, suffix)(const type a) {                 \
         return CUDASIM_VALUE(cudasim::function<CUDASIM_FORMAT>(a, cudasim::Rounding::rounding)); \
     }
-#define CUDASIM_FROM_DIRECTED(from, type, function)         \
-    CUDASIM_FROM(from, _rz, type, function, zero) \
-    CUDASIM_FROM(from, _rd, type, function, down) \
+#define CUDASIM_FROM_DIRECTED(from, type, function) \
+    CUDASIM_FROM(from, _rz, type, function, zero)   \
+    CUDASIM_FROM(from, _rd, type, function, down)   \
     CUDASIM_FROM(from, _ru, type, function, up)
-#define CUDASIM_FROM_INTEGER(from, type)                      \
-    CUDASIM_FROM_DIRECTED(from, type, short_of_integer)       \
+#define CUDASIM_FROM_INTEGER(from, type)                \
+    CUDASIM_FROM_DIRECTED(from, type, short_of_integer) \
     CUDASIM_FROM(from, _rn, type, short_of_integer, nearest)
 CUDASIM_FROM_DIRECTED(__float2, float, short_of_double)
 CUDASIM_FROM_INTEGER(__short2, short)
@@ -37,11 +37,11 @@ CUDASIM_FROM_INTEGER(__ull2, unsigned long long)
 CUDASIM_HOST_DEVICE float CUDASIM_NAME(__, 2float)(const CUDASIM_SHORT a) {
     return cudasim::Short<CUDASIM_FORMAT>::converted(cudasim::bits_of(a));
 }
-#define CUDASIM_TO(suffix, type, rounding)                                            \
-    CUDASIM_HOST_DEVICE type CUDASIM_NAME(__, suffix)(const CUDASIM_SHORT h) {        \
+#define CUDASIM_TO(suffix, type, rounding)                                                   \
+    CUDASIM_HOST_DEVICE type CUDASIM_NAME(__, suffix)(const CUDASIM_SHORT h) {               \
         return cudasim::integer_of<type>(cudasim::value_of(h), cudasim::Rounding::rounding); \
     }
-#define CUDASIM_TO_INTEGER(to, type) \
+#define CUDASIM_TO_INTEGER(to, type)   \
     CUDASIM_TO(to##_rn, type, nearest) \
     CUDASIM_TO(to##_rz, type, zero)    \
     CUDASIM_TO(to##_rd, type, down)    \
@@ -76,7 +76,8 @@ CUDASIM_HOST_DEVICE CUDASIM_PAIR CUDASIM_NAME(make_, 2)(const CUDASIM_SHORT x, c
 CUDASIM_HOST_DEVICE CUDASIM_PAIR CUDASIM_NAME(__halves2, 2)(const CUDASIM_SHORT a, const CUDASIM_SHORT b) {
     return CUDASIM_PAIR(a, b);
 }
-CUDASIM_HOST_DEVICE CUDASIM_PAIR CUDASIM_JOINED5(__, CUDASIM_WORD, 2, CUDASIM_WORD, 2)(const CUDASIM_SHORT a) {
+CUDASIM_HOST_DEVICE CUDASIM_PAIR CUDASIM_JOINED5(__, CUDASIM_WORD, 2, CUDASIM_WORD,
+                                                 2)(const CUDASIM_SHORT a) {
     return CUDASIM_PAIR(a, a);
 }
 CUDASIM_HOST_DEVICE CUDASIM_PAIR CUDASIM_NAME(__float2, 2_rn)(const float a) {

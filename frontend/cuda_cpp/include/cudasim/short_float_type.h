@@ -5,10 +5,10 @@
 struct CUDASIM_OTHER;
 
 struct __align__(2) CUDASIM_SHORT {
-protected:
+  protected:
     unsigned short __x;
 
-public:
+  public:
     CUDASIM_SHORT() = default;
     CUDASIM_MEMBER constexpr CUDASIM_SHORT(const CUDASIM_RAW& raw) : __x(raw.x) {}
     CUDASIM_MEMBER CUDASIM_SHORT& operator=(const CUDASIM_RAW& raw) {
@@ -37,7 +37,7 @@ public:
 #if CUDASIM_WITH_CONVERSIONS
     explicit CUDASIM_MEMBER CUDASIM_SHORT(const CUDASIM_OTHER other);
 
-#define CUDASIM_FROM(type, pattern)                             \
+#define CUDASIM_FROM(type, pattern) \
     CUDASIM_MEMBER CUDASIM_SHORT(const type value) : __x(pattern) {}
 #define CUDASIM_FROM_AND_ASSIGNED(type, pattern)                \
     CUDASIM_FROM(type, pattern)                                 \
@@ -61,10 +61,9 @@ public:
                               cudasim::short_of_integer<CUDASIM_FORMAT>(value, CUDASIM_NEAREST))
 
     // As in C++, the fraction is dropped.
-#define CUDASIM_TO(type)                                                                       \
-    CUDASIM_MEMBER operator type() const {                                                     \
-        return cudasim::integer_of<type>(cudasim::Short<CUDASIM_FORMAT>::to(__x),              \
-                                         cudasim::Rounding::zero);                             \
+#define CUDASIM_TO(type)                                                                                    \
+    CUDASIM_MEMBER operator type() const {                                                                  \
+        return cudasim::integer_of<type>(cudasim::Short<CUDASIM_FORMAT>::to(__x), cudasim::Rounding::zero); \
     }
     CUDASIM_TO(signed char)
     CUDASIM_TO(unsigned char)
