@@ -2,8 +2,8 @@
 //
 //     cudasim run examples/cuda/bug_division_by_zero.cu
 //
-// The report names the thread and the line. The default checks find it. A GPU goes on with a number that means
-// nothing.
+// The report names the thread and the line. The default checks find it. A GPU goes on with a number that
+// means nothing.
 #include "check.h"
 
 __global__ void averages(const int* sums, const int* counts, int* result) {

@@ -2,8 +2,8 @@
 //
 //     CUDASIM_CHECK=races cudasim run examples/cuda/bug_missing_barrier.cu
 //
-// The report names both accesses. The results are often right all the same, on a GPU too: the bug shows only when
-// warps run in an unlucky order.
+// The report names both accesses. The results are often right all the same, on a GPU too: the bug shows
+// only when warps run in an unlucky order.
 #include "check.h"
 
 __global__ void reverse(int* values) {

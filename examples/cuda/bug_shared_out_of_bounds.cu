@@ -2,8 +2,8 @@
 //
 //     cudasim run examples/cuda/bug_shared_out_of_bounds.cu
 //
-// The report names the thread, the line and the array. The default checks find it. A GPU often says nothing: it
-// overwrites whatever lies there.
+// The report names the thread, the line and the array. The default checks find it. A GPU often says
+// nothing: it overwrites whatever lies there.
 #include "check.h"
 
 __global__ void reverse(int* values) {

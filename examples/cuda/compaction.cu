@@ -1,6 +1,6 @@
-// The numbers of an array that a test accepts, side by side. The threads of a warp that have one to add ask for their
-// places together: one atomic operation serves them all. The test is a function object that the kernel is compiled
-// for.
+// The numbers of an array that a test accepts, side by side. The threads of a warp that have one to add ask
+// for their places together: one atomic operation serves them all. The test is a function object that the
+// kernel is compiled for.
 //
 //     cudasim run examples/cuda/compaction.cu
 #include <cooperative_groups.h>

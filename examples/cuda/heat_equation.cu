@@ -1,5 +1,5 @@
-// Heat in a rod. All steps happen in one cooperative launch: its blocks wait for each other between two steps. The
-// host reads the result from managed memory.
+// Heat in a rod. All steps happen in one cooperative launch: its blocks wait for each other between two
+// steps. The host reads the result from managed memory.
 //
 //     cudasim run examples/cuda/heat_equation.cu
 #include <cooperative_groups.h>

@@ -1,5 +1,5 @@
-// Product of two matrices, tile by tile through shared memory. A class owns the device memory, and events measure
-// the time.
+// Product of two matrices, tile by tile through shared memory. A class owns the device memory, and events
+// measure the time.
 //
 //     cudasim run examples/cuda/matmul.cu
 #include <cmath>

@@ -1,5 +1,5 @@
-// Sum and largest value of an array with cooperative groups: each warp reduces its values, and its first thread adds
-// the result to those of the others.
+// Sum and largest value of an array with cooperative groups: each warp reduces its values, and its first
+// thread adds the result to those of the others.
 //
 //     cudasim run examples/cuda/reduction.cu
 #include <cooperative_groups.h>

@@ -1,5 +1,6 @@
-// A filter over a long signal in pieces: each of four streams copies its piece to the device, filters it and copies
-// it back, while the others do the same. The weights lie in constant memory, the signal in pinned memory.
+// A filter over a long signal in pieces: each of four streams copies its piece to the device, filters it
+// and copies it back, while the others do the same. The weights lie in constant memory, the signal in
+// pinned memory.
 //
 //     cudasim run examples/cuda/streams.cu
 #include <cmath>

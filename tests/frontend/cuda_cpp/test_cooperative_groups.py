@@ -1,4 +1,4 @@
-"""Cooperative groups: programs/groups.cu compares every collective of every group with what the host computes."""
+"""Cooperative groups: programs/groups.cu compares every collective with what the host computes."""
 
 import pathlib
 
@@ -36,7 +36,8 @@ __global__ void sums(int* out) {
     const int of_four = reduce(four, int(block.thread_rank()), plus<int>());
     thread_block_tile<64> all = tiled_partition<64>(block);
     thread_block_tile<1> one = this_thread();
-    if (block.thread_rank() == 0) printf("%d %d %d %d %d\\n", of_block, of_quarter, of_four, all.size(), one.size());
+    if (block.thread_rank() == 0)
+        printf("%d %d %d %d %d\\n", of_block, of_quarter, of_four, all.size(), one.size());
     out[block.thread_rank()] = exclusive_scan(all, 1);
     if (out[block.thread_rank()] != int(block.thread_rank())) printf("wrong\\n");
 }

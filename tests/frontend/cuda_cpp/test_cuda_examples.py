@@ -1,4 +1,4 @@
-"""Every program of examples/cuda: the clean ones end well and say so; those with a bug are convicted of it."""
+"""Programs of examples/cuda: the clean ones end well and say so; those with a bug are convicted of it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Asynchronous copies and barriers in shared memory: programs/pipelines.cu compares what they leave with what the
-host computes."""
+"""Asynchronous copies and barriers in shared memory.
+
+programs/pipelines.cu compares what they leave with what the host computes.
+"""
 
 import pathlib
 

@@ -182,8 +182,8 @@ struct Shuffle<Direction, long long> : ShuffleTwoWords<Direction, long long> {};
 template <typename Direction>
 struct Shuffle<Direction, unsigned long long> : ShuffleTwoWords<Direction, unsigned long long> {};
 
-// Values are passed by value here and by all collectives: a variable whose address nobody takes stays in a register
-// under all checks.
+// Values are passed by value here and by all collectives: a variable whose address nobody takes stays in a
+// register under all checks.
 
 template <typename Direction, typename T>
 CUDASIM_GROUP_STATIC T shuffle(unsigned mask, T value, unsigned operand, unsigned width) {

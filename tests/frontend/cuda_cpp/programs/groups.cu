@@ -39,7 +39,8 @@ struct Pair {
 };
 struct Merge {
     __host__ __device__ Pair operator()(const Pair& a, const Pair& b) const {
-        return {a.sum + b.sum, a.least < b.least ? a.least : b.least,
+        return {a.sum + b.sum,
+                a.least < b.least ? a.least : b.least,
                 {a.weights[0] + b.weights[0], a.weights[1] + b.weights[1], a.weights[2] + b.weights[2]},
                 a.tag > b.tag ? a.tag : b.tag};
     }
@@ -60,8 +61,8 @@ __host__ __device__ Pair pair_of(int value) {
     return {value * 0.5, value, {value * 1.0f, value * 2.0f, 1.0f}, static_cast<char>(value & 63)};
 }
 __host__ __device__ bool equal(const Pair& a, const Pair& b) {
-    return a.sum == b.sum && a.least == b.least && a.weights[0] == b.weights[0] && a.weights[1] == b.weights[1] &&
-           a.weights[2] == b.weights[2] && a.tag == b.tag;
+    return a.sum == b.sum && a.least == b.least && a.weights[0] == b.weights[0] &&
+           a.weights[1] == b.weights[1] && a.weights[2] == b.weights[2] && a.tag == b.tag;
 }
 
 /// What groups of all kinds have.
@@ -158,7 +159,8 @@ __host__ __device__ bool takes_part(int thread, int pattern) {
 }
 __global__ void coalesced(int* out, int pattern) {
     const int thread = threadIdx.x;
-    if (takes_part(thread, pattern)) in_warp(cg::coalesced_threads(), value_of(thread), out + thread * fields);
+    if (takes_part(thread, pattern))
+        in_warp(cg::coalesced_threads(), value_of(thread), out + thread * fields);
 }
 __global__ void labelled(int* out) {
     const int v = value_of(threadIdx.x);
@@ -197,12 +199,16 @@ void check(const char* what, const int* out, const std::vector<int>& threads, in
     const int size = static_cast<int>(threads.size());
     std::vector<int> v;
     for (int thread : threads) v.push_back(value_of(thread));
-    const auto fold = [&](auto operation) { return std::accumulate(v.begin() + 1, v.end(), v[0], operation); };
+    const auto fold = [&](auto operation) {
+        return std::accumulate(v.begin() + 1, v.end(), v[0], operation);
+    };
     Pair merged = pair_of(v[0]);
     for (int rank = 0; rank < size; ++rank) {
         const int thread = threads[rank];
         const int* got = out + thread * fields;
-        const auto field = [&](int number, int expected) { expect(what, thread, number, got[number], expected); };
+        const auto field = [&](int number, int expected) {
+            expect(what, thread, number, got[number], expected);
+        };
         field(0, rank);
         field(1, size);
         field(2, meta_rank);
@@ -289,22 +295,23 @@ void check_tiles(int* device) {
 
 /// Groups within each warp of one block, of the threads for which `label` says the same number, or negative
 /// for none. Groups are numbered in the order of their first threads.
-void check_groups(const char* what, const std::vector<int>& out, int threads, const std::function<int(int)>& label,
-                  bool numbered, bool by_label = false) {
+void check_groups(const char* what, const std::vector<int>& out, int threads,
+                  const std::function<int(int)>& label, bool numbered, bool by_label = false) {
     for (int warp = 0; warp < threads; warp += 32) {
         std::vector<std::pair<int, std::vector<int>>> groups;
         for (int thread = warp; thread < std::min(warp + 32, threads); ++thread) {
             const int its = label(thread);
             if (its < 0) continue;
-            auto place = std::find_if(groups.begin(), groups.end(), [&](auto& each) { return each.first == its; });
+            auto place =
+                std::find_if(groups.begin(), groups.end(), [&](auto& each) { return each.first == its; });
             if (place == groups.end()) place = groups.insert(place, {its, {}});
             place->second.push_back(thread);
         }
         int number = 0;
         for (auto& [its, members] : groups) {
             const int rank = by_label && groups.size() > 1 ? its : number;
-            check(what, out.data(), members, numbered ? rank : 0, numbered ? static_cast<int>(groups.size()) : 1,
-                  true);
+            check(what, out.data(), members, numbered ? rank : 0,
+                  numbered ? static_cast<int>(groups.size()) : 1, true);
             ++number;
         }
     }
@@ -345,11 +352,14 @@ int main() {
         check_groups(what, fetched(device, threads * fields), threads, label, numbered, by_label);
     };
     for (int pattern = 0; pattern < 3; ++pattern)
-        run("coalesced threads", [&] { coalesced<<<1, threads>>>(device, pattern); },
+        run(
+            "coalesced threads", [&] { coalesced<<<1, threads>>>(device, pattern); },
             [&](int thread) { return takes_part(thread, pattern) ? 0 : -1; }, false);
-    run("binary partition", [&] { binary<<<1, threads>>>(device); },
+    run(
+        "binary partition", [&] { binary<<<1, threads>>>(device); },
         [](int thread) { return thread % 5 == 0 ? -1 : value_of(thread) < 0; }, true, true);
-    run("tiles of coalesced threads", [&] { coalesced_tiles<<<1, threads>>>(device); },
+    run(
+        "tiles of coalesced threads", [&] { coalesced_tiles<<<1, threads>>>(device); },
         [](int thread) {
             int rank = 0;
             for (int before = thread / 32 * 32; before < thread; ++before) rank += before % 5 != 0;
@@ -358,8 +368,9 @@ int main() {
         true);
     {
         labelled<<<1, 96>>>(device);
-        check_groups("labelled partition", fetched(device, 96 * fields), 96,
-                     [](int thread) { return (value_of(thread) + 100) % 3; }, true);
+        check_groups(
+            "labelled partition", fetched(device, 96 * fields), 96,
+            [](int thread) { return (value_of(thread) + 100) % 3; }, true);
     }
     {
         exchanges<<<1, 64>>>(device);

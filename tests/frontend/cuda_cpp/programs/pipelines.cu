@@ -1,5 +1,5 @@
-// Copies to shared memory by single threads and by groups, asynchronous where the architecture has such copies,
-// and barriers at which arriving and waiting are two steps.
+// Copies to shared memory by single threads and by groups, asynchronous where the architecture has such
+// copies, and barriers at which arriving and waiting are two steps.
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
 #include <cuda_awbarrier.h>
@@ -88,7 +88,8 @@ __global__ void group_copies(const Element* in, Element* out, int count, int shi
     cg::wait_prior<1>(block);
     for (int i = block.thread_rank(); i < count; i += block.num_threads()) out[i] = staged[count - 1 - i];
     cg::wait(block);
-    for (int i = block.thread_rank(); i < count; i += block.num_threads()) out[count + i] = second[count - 1 - i];
+    for (int i = block.thread_rank(); i < count; i += block.num_threads())
+        out[count + i] = second[count - 1 - i];
     auto tile = cg::tiled_partition<16>(block);
     cg::wait(block);
     cg::memcpy_async(tile, staged + tile.meta_group_rank() * 8, in + tile.meta_group_rank() * 8 + shift,
@@ -209,7 +210,9 @@ int main() {
         for (int i = 0; i < static_cast<int>(bytes.size()); ++i) {
             const int size = 4 << i / 16 % 3, zfill = i / 48 % (size + 1), byte = i % 16;
             expect("__pipeline_memcpy_async", i, got[i],
-                   byte >= size ? 99 : byte >= size - zfill ? 0 : bytes[i]);
+                   byte >= size           ? 99
+                   : byte >= size - zfill ? 0
+                                          : bytes[i]);
         }
     }
     std::vector<int> numbers(3 * 7 * 64);
