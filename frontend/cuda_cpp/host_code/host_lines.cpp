@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <string_view>
 
 namespace cudasim::cuda_cpp {
 namespace {
@@ -38,6 +39,32 @@ bool is_of_toolkit(const std::string& file) {
     return false;
 }
 
+/// "copies<int>" for "void copies<int>(int*) const": line tables have the functions' full names.
+std::string without_parameters(std::string_view name) {
+    std::size_t end = name.size();
+    if (const auto close = name.rfind(')'); close != std::string_view::npos && close > 0) {
+        int depth = 0;
+        for (std::size_t i = close + 1; i-- > 0;) {
+            if (name[i] == ')') ++depth;
+            if (name[i] == '(' && --depth == 0) {
+                end = i;
+                break;
+            }
+        }
+        if (end == 0 || name.substr(0, end).ends_with("operator")) return std::string(name);
+    }
+    // A template's name begins with the type of its result.
+    int depth = 0;
+    std::size_t begin = end;
+    for (; begin > 0; --begin) {
+        const char each = name[begin - 1];
+        if (each == '>' || each == ')') ++depth;
+        if (each == '<' || each == '(') --depth;
+        if (each == ' ' && depth == 0) break;
+    }
+    return std::string(name.substr(begin, end - begin));
+}
+
 findings::CallChain look_up(std::uint64_t address) {
     // Kept, with the debug information it has read, until the process ends: reports are also made at its exit.
     static std::mutex mutex;
@@ -56,7 +83,7 @@ findings::CallChain look_up(std::uint64_t address) {
         const llvm::DILineInfo& frame = frames->getFrame(i);
         const bool known = frame.FileName != llvm::DILineInfo::BadString && frame.Line != 0;
         const std::string function =
-            frame.FunctionName == llvm::DILineInfo::BadString ? "" : frame.FunctionName;
+            frame.FunctionName == llvm::DILineInfo::BadString ? "" : without_parameters(frame.FunctionName);
         if (known && is_of_toolkit(frame.FileName)) continue;
         if (!known && function.empty()) continue;
         chain.push_back(

@@ -6,6 +6,7 @@
 
 #include "frontend/cuda_cpp/runtime/calls.h"
 #include "frontend/cuda_cpp/runtime/process.h"
+#include "frontend/cuda_cpp/runtime/unchecked_launches.h"
 #include "simulator/driver/error.h"
 
 namespace cudasim::cudart {
@@ -73,12 +74,14 @@ extern "C" {
 
 /// An error that lasts is told again by every call until the device is reset.
 cudaError_t cudaGetLastError() {
+    note_errors_asked();
     const cudaError_t error = last_error;
     if (error != cudaSuccess && !lasts(error)) last_error = cudaSuccess;
     return error;
 }
 
 cudaError_t cudaPeekAtLastError() {
+    note_errors_asked();
     return last_error;
 }
 

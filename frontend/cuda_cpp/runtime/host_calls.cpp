@@ -1,22 +1,50 @@
 // See host_calls.h.
 #include "frontend/cuda_cpp/runtime/host_calls.h"
 
+#include <cxxabi.h>
+
+#include <array>
 #include <cstdio>
+#include <cstdlib>
+#include <memory>
 #include <mutex>
 #include <set>
 
 #include "frontend/cuda_cpp/host_code/host_lines.h"
 
 namespace cudasim::cudart {
+
+std::string demangled(const std::string& name) {
+    int status = 0;
+    const std::unique_ptr<char, void (*)(void*)> text(
+        abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
+    return text ? text.get() : name;
+}
+
 namespace {
 
-/// The reason alone: "Call to cuMemFree results in CUDA_ERROR_INVALID_VALUE: " is the driver's API.
-std::string reason_of(const driver::Error& error) {
-    const std::string text = error.what(), prefix = driver::error_text(error.call, error.code, "");
-    return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
+/// Reasons name functions of the driver's API.
+std::string in_words_of_runtime(std::string text) {
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 3> words{
+        {{"cuMemFreeHost", "cudaFreeHost"},
+         {"cuMemHostUnregister", "cudaHostUnregister"},
+         {"cuMemFree", "cudaFree"}}};
+    for (const auto& [of_driver, of_runtime] : words)
+        for (std::size_t at = 0; (at = text.find(of_driver, at)) != std::string::npos;
+             at += of_runtime.size())
+            text.replace(at, of_driver.size(), of_runtime);
+    return text;
 }
 
 }  // namespace
+
+std::string reason_of(const std::exception& error) {
+    const std::string text = error.what();
+    const auto* of_driver = dynamic_cast<const driver::Error*>(&error);
+    if (of_driver == nullptr) return text;
+    const std::string prefix = driver::error_text(of_driver->call, of_driver->code, "");
+    return in_words_of_runtime(text.starts_with(prefix) ? text.substr(prefix.size()) : text);
+}
 
 void report_mistake(const HostCall& call, const driver::Error& error) {
     // Others are not about this call: an earlier kernel's error, for example.

@@ -20,6 +20,12 @@ struct HostCall {
     [[nodiscard]] std::string label() const { return cuda_cpp::call_label(function, return_address); }
 };
 
+/// A name of the program's, as people wrote it.
+[[nodiscard]] std::string demangled(const std::string& name);
+
+/// What is wrong, without the name of the driver's call.
+[[nodiscard]] std::string reason_of(const std::exception& error);
+
 /// One line on the standard error, for each place of the program once: "cudasim: cudaFree at main.cu:12, in
 /// main: double free". The program gets CUDA's error code and may know what to do about it, so that the line
 /// leaves the exit status alone.

@@ -9,17 +9,22 @@
 #include <cstring>
 #include <mutex>
 #include <set>
+#include <utility>
 #include <vector>
 
+#include "frontend/cuda_cpp/host_code/host_lines.h"
 #include "frontend/cuda_cpp/runtime/calls.h"
+#include "frontend/cuda_cpp/runtime/host_calls.h"
 #include "frontend/cuda_cpp/runtime/launch_runner.h"
 #include "frontend/cuda_cpp/runtime/process.h"
 #include "frontend/cuda_cpp/runtime/programs.h"
+#include "frontend/cuda_cpp/runtime/unchecked_launches.h"
 #include "simulator/driver/event.h"
 #include "simulator/driver/occupancy.h"
 #include "simulator/driver/stream_work.h"
 #include "simulator/execution/launch_limits.h"
 #include "simulator/jit/compiler.h"
+#include "simulator/memory/host_guard.h"
 
 namespace cudasim::cudart {
 namespace {
@@ -69,8 +74,9 @@ bool is_allowed(const execution::DeviceProfile& profile, const execution::Launch
                          const std::string& reason) {
     static std::mutex mutex;
     static std::set<std::string>& told = *new std::set<std::string>;
-    const std::string text =
-        kernel.plan().display_name + " is not launched (" + cudaGetErrorName(code) + "): " + reason;
+    const std::string text = kernel.plan().display_name + " is not launched " +
+                             cuda_cpp::host_place(request.return_address) + " (" + cudaGetErrorName(code) +
+                             "): " + reason;
     {
         const std::lock_guard lock(mutex);
         if (told.insert(text).second) std::fprintf(stderr, "cudasim: %s\n", text.c_str());
@@ -157,15 +163,16 @@ void end_of_launch(const execution::LaunchResult& result, const PreparedKernel& 
 }
 
 void run(const driver::LaunchPlan& plan, std::span<const std::byte> parameters, const PreparedKernel& kernel,
-         const char* call) {
+         const HostCall& host) {
+    const memory::host_guard::EngineAccess access;
     LaunchRunner& runner = LaunchRunner::of_this_process();
     try {
-        end_of_launch(runner.is_needed() ? runner.run(plan, parameters, [] { return findings::CallChain{}; })
+        end_of_launch(runner.is_needed() ? runner.run(plan, parameters, [&] { return cuda_cpp::host_lines(host.return_address); })
                                          : driver::run(plan, parameters, plan.options),
                       kernel);
     } catch (const jit::CompileError& error) {
         std::fprintf(stderr, "cudasim: %s cannot be run: %s\n", plan.display_name.c_str(), error.what());
-        fail(call, cudaErrorInvalidKernelImage, error.what());
+        fail(host.function, cudaErrorInvalidKernelImage, error.what());
     }
 }
 
@@ -182,7 +189,7 @@ void launch_or_throw(const LaunchRequest& request) {
         pack(request, kernel, buffer);
         launched.plan.configuration = configuration;
         launched.plan.options.cooperative = request.cooperative;
-        run(launched.plan, buffer, kernel, request.call);
+        run(launched.plan, buffer, kernel, {request.call, request.return_address});
         return;
     }
     std::vector<std::byte> buffer;
@@ -192,7 +199,7 @@ void launch_or_throw(const LaunchRequest& request) {
     plan.options.cooperative = request.cooperative;
     work.submit(stream,
                 [plan = std::move(plan), buffer = std::move(buffer), kernel = launched.kernel,
-                 call = request.call] { run(plan, buffer, *kernel, call); },
+                 host = HostCall{request.call, request.return_address}] { run(plan, buffer, *kernel, host); },
                 {});
 }
 
@@ -200,8 +207,20 @@ struct PushedConfiguration {
     dim3 grid, block;
     size_t shared_bytes = 0;
     cudaStream_t stream = nullptr;
+    const void* return_address = nullptr;  ///< of the line with <<<>>>
 };
 thread_local std::vector<PushedConfiguration> pushed;
+/// Of the launch that comes next, which a compiler's stub makes; null for others.
+thread_local const void* launched_from = nullptr;
+
+/// A launch by name, or by a stub: that one's caller has the line.
+LaunchRequest request_of(const char* call, const void* return_address, const void* function, dim3 grid,
+                         dim3 block, void** arguments, size_t shared_bytes, cudaStream_t stream,
+                         bool cooperative) {
+    const void* const statement = std::exchange(launched_from, nullptr);
+    return {call,   function,    grid, block, arguments, shared_bytes,
+            stream, cooperative, statement != nullptr ? statement : return_address, statement != nullptr};
+}
 
 /// @throws driver::Error for attributes that the simulator cannot honour
 void apply(const cudaLaunchAttribute& attribute, const char* call, LaunchRequest& request) {
@@ -240,7 +259,16 @@ void apply(const cudaLaunchAttribute& attribute, const char* call, LaunchRequest
 }  // namespace
 
 cudaError_t launch(const LaunchRequest& request) noexcept {
-    return call(request.call, [&] { launch_or_throw(request); });
+    return call(request.call, [&] {
+        try {
+            launch_or_throw(request);
+        } catch (const driver::Error& error) {
+            // What lasts is an earlier kernel's, and was reported.
+            if (request.is_statement && findings::info(error.code).lasting != findings::Lasting::sticky)
+                note_failed_launch({request.call, request.return_address});
+            throw;
+        }
+    });
 }
 
 }  // namespace cudasim::cudart
@@ -250,7 +278,7 @@ using namespace cudasim::cudart;
 extern "C" {
 
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes, CUstream_st* stream) {
-    pushed.push_back({grid, block, shared_bytes, stream});
+    pushed.push_back({grid, block, shared_bytes, stream, __builtin_return_address(0)});
     return 0;
 }
 
@@ -260,25 +288,28 @@ cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared_b
     const auto& last = pushed.back();
     *grid = last.grid, *block = last.block, *shared_bytes = last.shared_bytes;
     *static_cast<cudaStream_t*>(stream) = last.stream;
+    launched_from = last.return_address;
     pushed.pop_back();
     return cudaSuccess;
 }
 
 cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments,
                              size_t shared_bytes, cudaStream_t stream) {
-    return launch({"cudaLaunchKernel", function, grid, block, arguments, shared_bytes, stream, false});
+    return launch(request_of("cudaLaunchKernel", __builtin_return_address(0), function, grid, block, arguments,
+                             shared_bytes, stream, false));
 }
 
 cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** arguments,
                                         size_t shared_bytes, cudaStream_t stream) {
-    return launch(
-        {"cudaLaunchCooperativeKernel", function, grid, block, arguments, shared_bytes, stream, true});
+    return launch(request_of("cudaLaunchCooperativeKernel", __builtin_return_address(0), function, grid, block,
+                             arguments, shared_bytes, stream, true));
 }
 
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* configuration, const void* function,
                                 void** arguments) {
     constexpr auto name = "cudaLaunchKernelExC";
-    LaunchRequest request{.call = name, .function = function, .arguments = arguments};
+    LaunchRequest request{.call = name, .function = function, .arguments = arguments,
+                          .return_address = __builtin_return_address(0)};
     const auto checked = call(name, [&] {
         require_argument(name, configuration, "the configuration");
         request.grid = configuration->gridDim, request.block = configuration->blockDim;

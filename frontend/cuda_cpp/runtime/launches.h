@@ -13,6 +13,8 @@ struct LaunchRequest {
     size_t shared_bytes = 0;
     cudaStream_t stream = nullptr;
     bool cooperative = false;
+    const void* return_address = nullptr;  ///< of the program's line
+    bool is_statement = false;             ///< kernel<<<...>>>(...), which has no result
 };
 
 /// What the configuration, the kernel or the device forbids is the result, at once; what the kernel does wrong

@@ -6,7 +6,10 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "frontend/cuda_cpp/host_code/call_labels.h"
+#include "frontend/cuda_cpp/runtime/host_accesses.h"
 #include "frontend/cuda_cpp/runtime/launch_runner.h"
+#include "frontend/cuda_cpp/runtime/unchecked_launches.h"
 #include "simulator/driver/devices.h"
 #include "simulator/driver/launch_options.h"
 #include "simulator/driver/options.h"
@@ -22,7 +25,8 @@ std::atomic<bool> errors_reported{false}, launches_run{false};
 
 void end_of_program(int status, void*) {
     if (launches_run) LaunchRunner::of_this_process().finish();
-    if (status != 0 || !errors_reported) return;
+    const bool unchecked = report_unchecked_launches();
+    if (status != 0 || (!errors_reported && !unchecked)) return;
     std::fflush(nullptr);
     _exit(1);
 }
@@ -102,6 +106,7 @@ void Process::make_devices() {
         contexts.push_back(std::move(context));
     }
     (void)driver::Devices::of_this_process().exchange(std::move(contexts));
+    forbid_host_accesses();
 }
 
 Process& Process::get() {
@@ -151,7 +156,7 @@ std::size_t Process::position(int ordinal) const {
 void Process::report(const findings::Finding& finding, std::span<const image::SourceFile> sources) {
     errors_reported = true;
     std::fflush(stdout);
-    std::fputs(findings::text_report(finding, sources).c_str(), stderr);
+    std::fputs(cuda_cpp::with_lines(findings::text_report(finding, sources)).c_str(), stderr);
 }
 
 void Process::raise_unnoticed(const char* call) {
