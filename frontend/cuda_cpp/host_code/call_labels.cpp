@@ -61,7 +61,7 @@ std::string name_of(std::string_view function, const void* return_address) {
     std::string text;
     const auto chain = host_lines(return_address);
     if (!chain.empty()) text = first_argument(text_of_line(chain.front()), function);
-    const std::string call = std::string(function) + " at " + host_place(return_address);
+    const std::string call = std::string(function) + " " + host_place(return_address);
     return text.empty() ? call : text + " (" + call + ")";
 }
 

@@ -109,12 +109,12 @@ findings::CallChain host_lines_of_instruction(const void* address) {
 std::string host_place(const void* return_address) {
     const auto chain = host_lines(return_address);
     if (!chain.empty() && chain.front().line != 0)
-        return std::filesystem::path(chain.front().file).filename().string() + ":" +
+        return "at " + std::filesystem::path(chain.front().file).filename().string() + ":" +
                std::to_string(chain.front().line);
     if (!chain.empty()) return "in " + chain.front().function;
     char digits[32];
     std::snprintf(digits, sizeof digits, "%p", return_address);
-    return digits;
+    return std::string("at ") + digits;
 }
 
 std::string text_of_line(const findings::SourceLocation& where) {

@@ -16,7 +16,7 @@ namespace cudasim::cuda_cpp {
 /// The same for an instruction, as a signal handler gets it.
 [[nodiscard]] findings::CallChain host_lines_of_instruction(const void* address);
 
-/// "main.cu:12"; without line tables the function, "in compute", or the address.
+/// "at main.cu:12"; without line tables the function, "in compute", or the address, "at 0x4011a0".
 [[nodiscard]] std::string host_place(const void* return_address);
 
 /// The text of that line, if its file is still there; else empty.

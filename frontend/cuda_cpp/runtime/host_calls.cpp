@@ -53,15 +53,15 @@ void report_mistake(const HostCall& call, const driver::Error& error) {
         error.code != driver::CudaResult::host_memory_not_registered)
         return;
     static std::mutex mutex;
-    static auto& reported = *new std::set<const void*>;
-    {
-        const std::lock_guard lock(mutex);
-        if (!reported.insert(call.return_address).second) return;
-    }
+    static auto& addresses = *new std::set<const void*>;
+    static auto& places = *new std::set<std::string>;
+    const std::lock_guard lock(mutex);
+    if (!addresses.insert(call.return_address).second) return;
     const auto chain = cuda_cpp::host_lines(call.return_address);
-    std::string place = call.function + (" at " + cuda_cpp::host_place(call.return_address));
+    std::string place = call.function + (" " + cuda_cpp::host_place(call.return_address));
     if (!chain.empty() && chain.front().line != 0 && !chain.front().function.empty())
         place += ", in " + chain.front().function;
+    if (!places.insert(place).second) return;  // a loop that was unrolled has several addresses
     std::fflush(stdout);
     std::fprintf(stderr, "cudasim: %s: %s\n", place.c_str(), cuda_cpp::with_lines(reason_of(error)).c_str());
 }

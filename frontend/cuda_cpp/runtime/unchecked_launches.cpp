@@ -56,7 +56,7 @@ bool report_unchecked_launches() {
     std::fflush(stdout);
     for (const auto& each : state().failed)
         std::fprintf(stderr,
-                     "cudasim: the launch of %s at %s failed, and the program never asked for its error "
+                     "cudasim: the launch of %s %s failed, and the program never asked for its error "
                      "(cudaGetLastError): %s\n",
                      each.kernel.c_str(), cuda_cpp::host_place(each.call.return_address).c_str(),
                      each.reason.c_str());
