@@ -192,6 +192,18 @@ cudaError_t cudaGetChannelDesc(cudaChannelFormatDesc* format, cudaArray_const_t 
     });
 }
 
+cudaError_t cudaArrayGetMemoryRequirements(cudaArrayMemoryRequirements* requirements, cudaArray_t array,
+                                           int) {
+    const HostCall host = CUDASIM_HOST_CALL;
+    return call_of_host(host, [&] {
+        require_pointer(host.function, requirements, "what the requirements are written to");
+        const Array& known = require_array(array, host.function);
+        *requirements = {};
+        requirements->size = known.pitch * known.rows() * known.layers();
+        requirements->alignment = pitch_alignment;
+    });
+}
+
 cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, cudaChannelFormatKind f) {
     return {x, y, z, w, f};
 }

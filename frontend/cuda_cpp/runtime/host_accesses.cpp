@@ -198,6 +198,8 @@ void handle(int signal, siginfo_t* info, void* context) {
 }  // namespace
 
 void forbid_host_accesses() {
+    // A library of a Python program: the interpreter and its packages may look at device memory.
+    if (dlsym(RTLD_DEFAULT, "Py_IsInitialized") != nullptr) return;
     // The first call loads a library, which a signal handler must not.
     std::array<void*, 1> frame{};
     (void)backtrace(frame.data(), 1);

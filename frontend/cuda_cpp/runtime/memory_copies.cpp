@@ -7,6 +7,7 @@
 #include "frontend/cuda_cpp/runtime/host_calls.h"
 #include "frontend/cuda_cpp/runtime/process.h"
 #include "simulator/driver/devices.h"
+#include "simulator/driver/event.h"
 
 using namespace cudasim;
 using namespace cudasim::cudart;
@@ -36,6 +37,12 @@ void copy_peer(const HostCall& host, void* target, int target_device, const void
                std::size_t bytes, const cudaStream_t* stream) {
     require_device(host, target_device), require_device(host, source_device);
     copy_bytes(host, target, source, bytes, cudaMemcpyDeviceToDevice, stream);
+}
+
+/// Batches are refused in the default streams (cudaMemcpyBatchAsync).
+void require_own_stream(const HostCall& host, cudaStream_t stream) {
+    if (reinterpret_cast<std::uintptr_t>(stream) <= driver::per_thread_stream)
+        refuse(host.function, "a batch of copies needs a stream that the program has made");
 }
 
 /// One side of a 3D copy.
@@ -91,6 +98,36 @@ void copy_3d_peer(const HostCall& host, const cudaMemcpy3DPeerParms* p, const cu
     copy_box(host, operand_of(host, p->dstArray, p->dstPtr, p->dstPos, p->extent, "the target"),
              operand_of(host, p->srcArray, p->srcPtr, p->srcPos, p->extent, "the source"), p->extent,
              cudaMemcpyDeviceToDevice, stream);
+}
+
+/// Of a batch: pitches are given in elements of one byte.
+Operand operand_of(const HostCall& host, const cudaMemcpy3DOperand& operand, const cudaExtent& extent,
+                   const char* what) {
+    if (operand.type == cudaMemcpyOperandTypeArray) {
+        const auto& at = operand.op.array;
+        require_pointer(host.function, at.array, what);
+        return operand_of(host, at.array, {}, {at.offset.x, at.offset.y, at.offset.z}, extent, what);
+    }
+    if (operand.type != cudaMemcpyOperandTypePointer)
+        refuse(host.function, std::string(what) + " is neither a pointer nor an array");
+    const auto& at = operand.op.ptr;
+    Operand known;
+    const std::size_t pitch = at.rowLength != 0 ? at.rowLength : extent.width;
+    known.side = {address_of(at.ptr), pitch, pitch * (at.layerHeight != 0 ? at.layerHeight : extent.height)};
+    return known;
+}
+
+void copy_batch(const HostCall& host, std::size_t count, const cudaMemcpy3DBatchOp* operations,
+                unsigned long long flags, const cudaStream_t* stream) {
+    if (operations == nullptr || count == 0) refuse(host.function, "there are no copies");
+    if (flags != 0) refuse(host.function, "the flags have to be 0");
+    require_own_stream(host, *stream);
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto& each = operations[i];
+        copy_box(host, operand_of(host, each.dst, each.extent, "the target"),
+                 operand_of(host, each.src, each.extent, "the source"), each.extent, cudaMemcpyDefault,
+                 stream);
+    }
 }
 
 }  // namespace
@@ -167,10 +204,15 @@ cudaError_t cudaMemcpyBatchAsync(void* const* targets, const void* const* source
             refuse(host.function, "there are no copies");
         if (attribute_count > count || (attribute_count != 0 && (!attributes || !attribute_indices)))
             refuse(host.function, "the attributes do not fit the copies");
-        if (reinterpret_cast<std::uintptr_t>(stream) <= 2)
-            refuse(host.function, "a batch of copies needs a stream that the program has made");
+        require_own_stream(host, stream);
         for (std::size_t i = 0; i < count; ++i)
             copy_bytes(host, targets[i], sources[i], bytes[i], cudaMemcpyDefault, &stream);
     });
+}
+
+cudaError_t cudaMemcpy3DBatchAsync(size_t count, cudaMemcpy3DBatchOp* operations, unsigned long long flags,
+                                   cudaStream_t stream) {
+    const HostCall host = CUDASIM_HOST_CALL;
+    return call_of_host(host, [&] { copy_batch(host, count, operations, flags, &stream); });
 }
 }

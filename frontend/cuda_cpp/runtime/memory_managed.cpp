@@ -14,6 +14,7 @@
 #include "simulator/driver/devices.h"
 #include "simulator/driver/memory.h"
 #include "simulator/driver/stream_work.h"
+#include "simulator/memory/arena.h"
 
 using namespace cudasim;
 using namespace cudasim::cudart;
@@ -99,6 +100,35 @@ void prefetch(const HostCall& host, const void* pointer, std::size_t bytes, cons
     (void)stream_of(current, stream, host.function);
     const std::uint64_t address = require_managed(host, pointer, bytes);
     all_advice().change(address, bytes, [&](Advice& advice) { advice.last_prefetch = location; });
+}
+
+void prefetch_batch(const HostCall& host, void** pointers, const std::size_t* bytes, std::size_t count,
+                    const cudaMemLocation* locations, const std::size_t* location_indices,
+                    std::size_t location_count, unsigned long long flags, cudaStream_t stream) {
+    if (flags != 0) refuse(host.function, "the flags have to be 0");
+    if (!pointers || !bytes || count == 0 || !locations || !location_indices || location_count == 0 ||
+        location_count > count || location_indices[0] != 0)
+        refuse(host.function, "the locations do not fit the ranges");
+    for (std::size_t i = 0, location = 0; i < count; ++i) {
+        while (location + 1 < location_count && location_indices[location + 1] <= i) ++location;
+        prefetch(host, pointers[i], bytes[i], locations[location], stream);
+    }
+}
+
+/// What the memory holds is nobody's any more: kernels and copies that read it before it is written read poison.
+void discard(const HostCall& host, void** pointers, const std::size_t* bytes, std::size_t count,
+             unsigned long long flags, cudaStream_t stream) {
+    const auto current = Process::get().current();
+    const auto key = stream_of(current, stream, host.function);
+    if (flags != 0) refuse(host.function, "the flags have to be 0");
+    if (!pointers || !bytes || count == 0) refuse(host.function, "there are no ranges");
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::uint64_t address = require_managed(host, pointers[i], bytes[i]);
+        driver::StreamWork::of_this_process().submit(
+            key,
+            [address, size = bytes[i]] { memory::fill_poison(reinterpret_cast<std::byte*>(address), size); },
+            {});
+    }
 }
 
 /// The value that all parts of the range have in common, else `otherwise`.
@@ -195,14 +225,26 @@ cudaError_t cudaMemPrefetchBatchAsync(void** pointers, size_t* bytes, size_t cou
                                       size_t location_count, unsigned long long flags, cudaStream_t stream) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
-        if (flags != 0) refuse(host.function, "the flags have to be 0");
-        if (!pointers || !bytes || count == 0 || !locations || !location_indices || location_count == 0 ||
-            location_count > count || location_indices[0] != 0)
-            refuse(host.function, "the locations do not fit the ranges");
-        for (std::size_t i = 0, location = 0; i < count; ++i) {
-            while (location + 1 < location_count && location_indices[location + 1] <= i) ++location;
-            prefetch(host, pointers[i], bytes[i], locations[location], stream);
-        }
+        prefetch_batch(host, pointers, bytes, count, locations, location_indices, location_count, flags,
+                       stream);
+    });
+}
+
+cudaError_t cudaMemDiscardBatchAsync(void** pointers, size_t* bytes, size_t count, unsigned long long flags,
+                                     cudaStream_t stream) {
+    const HostCall host = CUDASIM_HOST_CALL;
+    return call_of_host(host, [&] { discard(host, pointers, bytes, count, flags, stream); });
+}
+
+cudaError_t cudaMemDiscardAndPrefetchBatchAsync(void** pointers, size_t* bytes, size_t count,
+                                                cudaMemLocation* locations, size_t* location_indices,
+                                                size_t location_count, unsigned long long flags,
+                                                cudaStream_t stream) {
+    const HostCall host = CUDASIM_HOST_CALL;
+    return call_of_host(host, [&] {
+        discard(host, pointers, bytes, count, flags, stream);
+        prefetch_batch(host, pointers, bytes, count, locations, location_indices, location_count, flags,
+                       stream);
     });
 }
 
