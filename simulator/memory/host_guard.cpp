@@ -68,8 +68,9 @@ void open_locked(State& now) {
     set_protection(now, PROT_READ | PROT_WRITE);
     now.closed = false;
     closed = false;
-    now.spent += Clock::now() - before;
-    now.last += Clock::now() - before;
+    const nanoseconds took = Clock::now() - before;
+    now.spent += took;
+    now.last += took;
 }
 
 void close_locked(State& now, bool all_of_allowance) {
@@ -78,7 +79,11 @@ void close_locked(State& now, bool all_of_allowance) {
     const nanoseconds allowance =
         (at_once + (before - now.began) / part_of_time) / (all_of_allowance ? 1 : 2);
     if ((now.spent + now.last) * consequences > allowance) return;
-    closed = true;  // first, for a fault that follows at once
+    closed = true;
+    if (users.load() != 0) {
+        closed = false;
+        return;
+    }
     set_protection(now, PROT_NONE);
     now.closed = true;
     now.last = Clock::now() - before;
@@ -108,15 +113,8 @@ void stop() noexcept {
 void enter() noexcept {
     if (!is_started()) return;
     users.fetch_add(1);
-    if (!closed.load()) {
-        // Somebody may be closing it: the lock is his until he has seen that there are users, or has closed it.
-        State& now = state();
-        if (now.mutex.try_lock()) {
-            open_locked(now);
-            now.mutex.unlock();
-            return;
-        }
-    }
+    // Who closes the memory says so before he looks for users, so that one of the two sees the other.
+    if (!closed.load()) return;
     const std::lock_guard lock(state().mutex);
     open_locked(state());
 }

@@ -42,7 +42,7 @@ bool is_format(const cudaChannelFormatDesc& format) {
 
 cudaArray_t make_array(const HostCall& host, const cudaChannelFormatDesc* format, const cudaExtent& extent,
                        unsigned flags) {
-    require_pointer(host.function, format, "the format");
+    require_argument(host.function, format, "the format");
     if (!is_format(*format)) refuse(host.function, "there are no elements of this format");
     if (flags & ~known_flags) refuse(host.function, "there are no such flags: " + driver::hexadecimal(flags));
     if (extent.width == 0 || (extent.height == 0 && extent.depth != 0 && !(flags & cudaArrayLayered)))
@@ -141,7 +141,7 @@ cudaError_t cudaMallocArray(cudaArray_t* array, const cudaChannelFormatDesc* for
                             size_t height, unsigned flags) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
-        require_pointer(host.function, array, "what the array is written to");
+        require_argument(host.function, array, "what the array is written to");
         *array = make_array(host, format, {width, height, 0}, flags);
     });
 }
@@ -150,7 +150,7 @@ cudaError_t cudaMalloc3DArray(cudaArray_t* array, const cudaChannelFormatDesc* f
                               unsigned flags) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
-        require_pointer(host.function, array, "what the array is written to");
+        require_argument(host.function, array, "what the array is written to");
         *array = make_array(host, format, extent, flags);
     });
 }
@@ -187,7 +187,7 @@ cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc* format, cudaExtent* extent, 
 cudaError_t cudaGetChannelDesc(cudaChannelFormatDesc* format, cudaArray_const_t array) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
-        require_pointer(host.function, format, "what the format is written to");
+        require_argument(host.function, format, "what the format is written to");
         *format = require_array(array, host.function).format;
     });
 }
@@ -196,7 +196,7 @@ cudaError_t cudaArrayGetMemoryRequirements(cudaArrayMemoryRequirements* requirem
                                            int) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
-        require_pointer(host.function, requirements, "what the requirements are written to");
+        require_argument(host.function, requirements, "what the requirements are written to");
         const Array& known = require_array(array, host.function);
         *requirements = {};
         requirements->size = known.pitch * known.rows() * known.layers();

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "frontend/cuda_cpp/runtime/calls.h"
 #include "simulator/driver/event.h"
 #include "simulator/driver/memory.h"
 #include "simulator/driver/stream_work.h"
@@ -129,10 +130,6 @@ void refuse(const char* function, const std::string& reason, cudaError_t code) {
     throw driver::Error(function, static_cast<driver::CudaResult>(code), reason);
 }
 
-void require_pointer(const char* function, const void* pointer, const char* what) {
-    if (pointer == nullptr) refuse(function, std::string(what) + " is a null pointer");
-}
-
 streams::StreamKey stream_of(const Current& current, cudaStream_t stream, const char* function) {
     return driver::require_stream(reinterpret_cast<std::uint64_t>(stream), current->device(), function);
 }
@@ -143,8 +140,8 @@ void copy(const char* function, const Current& current, Side target, Side source
         current->require_usable(function);
         return;
     }
-    require_pointer(function, reinterpret_cast<const void*>(target.address), "the target");
-    require_pointer(function, reinterpret_cast<const void*>(source.address), "the source");
+    require_argument(function, reinterpret_cast<const void*>(target.address), "the target");
+    require_argument(function, reinterpret_cast<const void*>(source.address), "the source");
     const Place at_target = place_of(current, target.address), at_source = place_of(current, source.address);
     const Direction direction = direction_of(function, kind, at_target, at_source);
     join_rows(box, target, source);
@@ -160,7 +157,7 @@ void fill(const char* function, const Current& current, Side target, std::uint32
         current->require_usable(function);
         return;
     }
-    require_pointer(function, reinterpret_cast<const void*>(target.address), "the memory");
+    require_argument(function, reinterpret_cast<const void*>(target.address), "the memory");
     if (place_of(current, target.address) == Place::pageable)
         refuse(function, "this is host memory that CUDA does not know; use memset");
     Side unused = target;

@@ -22,8 +22,6 @@ namespace cudasim::cudart {
 /// @throws driver::Error with cudaErrorInvalidValue
 [[noreturn]] void refuse(const char* function, const std::string& reason,
                          cudaError_t code = cudaErrorInvalidValue);
-/// For what a function has to write to. @throws driver::Error with cudaErrorInvalidValue
-void require_pointer(const char* function, const void* pointer, const char* what);
 
 /// The stream by its handle, of the current device. @throws driver::Error with cudaErrorInvalidResourceHandle
 [[nodiscard]] streams::StreamKey stream_of(const std::shared_ptr<driver::Context>& current,

@@ -13,6 +13,7 @@
 #include "frontend/cuda_cpp/runtime/process.h"
 #include "simulator/driver/simulated_device.h"
 #include "simulator/driver/stream_work.h"
+#include "simulator/memory/host_guard.h"
 
 using namespace cudasim;
 using namespace cudasim::cudart;
@@ -107,6 +108,7 @@ cudaError_t cudaDeviceSynchronize() {
         auto& work = driver::StreamWork::of_this_process();
         if (!work.nothing_to_tell()) work.synchronize(current->device());
         current->require_usable(name);
+        memory::host_guard::host_goes_on();
         Process::get().raise_unnoticed(name);
     });
 }

@@ -5,6 +5,7 @@
 #include "frontend/cuda_cpp/runtime/handles.h"
 #include "frontend/cuda_cpp/runtime/process.h"
 #include "simulator/driver/stream_work.h"
+#include "simulator/memory/host_guard.h"
 
 using namespace cudasim;
 using namespace cudasim::cudart;
@@ -77,6 +78,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
         const auto current = Process::get().current();
         driver::StreamWork::of_this_process().synchronize(*Handles::of_this_process().event(event, name));
         current->require_usable(name);
+        memory::host_guard::host_goes_on();
         Process::get().raise_unnoticed(name);
     });
 }

@@ -1,25 +1,14 @@
 // See host_calls.h.
 #include "frontend/cuda_cpp/runtime/host_calls.h"
 
-#include <cxxabi.h>
-
 #include <array>
 #include <cstdio>
-#include <cstdlib>
-#include <memory>
 #include <mutex>
 #include <set>
 
 #include "frontend/cuda_cpp/host_code/host_lines.h"
 
 namespace cudasim::cudart {
-
-std::string demangled(const std::string& name) {
-    int status = 0;
-    const std::unique_ptr<char, void (*)(void*)> text(
-        abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
-    return text ? text.get() : name;
-}
 
 namespace {
 

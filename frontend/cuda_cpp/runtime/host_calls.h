@@ -20,9 +20,6 @@ struct HostCall {
     [[nodiscard]] std::string label() const { return cuda_cpp::call_label(function, return_address); }
 };
 
-/// A name of the program's, as people wrote it.
-[[nodiscard]] std::string demangled(const std::string& name);
-
 /// What is wrong, without the name of the driver's call.
 [[nodiscard]] std::string reason_of(const std::exception& error);
 

@@ -167,9 +167,11 @@ void run(const driver::LaunchPlan& plan, std::span<const std::byte> parameters, 
     const memory::host_guard::EngineAccess access;
     LaunchRunner& runner = LaunchRunner::of_this_process();
     try {
-        end_of_launch(runner.is_needed() ? runner.run(plan, parameters, [&] { return cuda_cpp::host_lines(host.return_address); })
-                                         : driver::run(plan, parameters, plan.options),
-                      kernel);
+        end_of_launch(
+            runner.is_needed()
+                ? runner.run(plan, parameters, [&] { return cuda_cpp::host_lines(host.return_address); })
+                : driver::run(plan, parameters, plan.options),
+            kernel);
     } catch (const jit::CompileError& error) {
         std::fprintf(stderr, "cudasim: %s cannot be run: %s\n", plan.display_name.c_str(), error.what());
         fail(host.function, cudaErrorInvalidKernelImage, error.what());
@@ -218,8 +220,16 @@ LaunchRequest request_of(const char* call, const void* return_address, const voi
                          dim3 block, void** arguments, size_t shared_bytes, cudaStream_t stream,
                          bool cooperative) {
     const void* const statement = std::exchange(launched_from, nullptr);
-    return {call,   function,    grid, block, arguments, shared_bytes,
-            stream, cooperative, statement != nullptr ? statement : return_address, statement != nullptr};
+    return {call,
+            function,
+            grid,
+            block,
+            arguments,
+            shared_bytes,
+            stream,
+            cooperative,
+            statement != nullptr ? statement : return_address,
+            statement != nullptr};
 }
 
 /// @throws driver::Error for attributes that the simulator cannot honour
@@ -295,20 +305,22 @@ cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared_b
 
 cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments,
                              size_t shared_bytes, cudaStream_t stream) {
-    return launch(request_of("cudaLaunchKernel", __builtin_return_address(0), function, grid, block, arguments,
-                             shared_bytes, stream, false));
+    return launch(request_of("cudaLaunchKernel", __builtin_return_address(0), function, grid, block,
+                             arguments, shared_bytes, stream, false));
 }
 
 cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** arguments,
                                         size_t shared_bytes, cudaStream_t stream) {
-    return launch(request_of("cudaLaunchCooperativeKernel", __builtin_return_address(0), function, grid, block,
-                             arguments, shared_bytes, stream, true));
+    return launch(request_of("cudaLaunchCooperativeKernel", __builtin_return_address(0), function, grid,
+                             block, arguments, shared_bytes, stream, true));
 }
 
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* configuration, const void* function,
                                 void** arguments) {
     constexpr auto name = "cudaLaunchKernelExC";
-    LaunchRequest request{.call = name, .function = function, .arguments = arguments,
+    LaunchRequest request{.call = name,
+                          .function = function,
+                          .arguments = arguments,
                           .return_address = __builtin_return_address(0)};
     const auto checked = call(name, [&] {
         require_argument(name, configuration, "the configuration");

@@ -55,6 +55,17 @@ void ManagedVariables::bind(const std::shared_ptr<driver::Module>& module) {
     }
 }
 
+void ManagedVariables::remove(const void* host_variable) {
+    const std::lock_guard lock(mutex_);
+    const auto found = variables_.find(host_variable);
+    if (found == variables_.end()) return;
+    const auto at = reinterpret_cast<std::uint64_t>(host_variable);
+    (void)driver::HostRanges::of_this_process().take(at, [](const driver::HostRange&) { return true; });
+    for (const auto& context : driver::Context::all())
+        if (found->second.contexts.contains(context->id())) context->engine()->release(at);
+    variables_.erase(found);
+}
+
 std::optional<execution::AddressRange> ManagedVariables::range(const void* host_variable) const {
     const std::lock_guard lock(mutex_);
     const auto found = variables_.find(host_variable);

@@ -25,6 +25,9 @@ class ManagedVariables {
     /// Tells the module's kernels where those variables are.
     void bind(const std::shared_ptr<driver::Module>& module);
 
+    /// The library that has the variable is unloaded.
+    void remove(const void* host_variable);
+
     [[nodiscard]] bool contains(const void* host_variable) const { return range(host_variable).has_value(); }
     [[nodiscard]] std::optional<execution::AddressRange> range(const void* host_variable) const;
 

@@ -87,7 +87,7 @@ extern "C" {
 cudaError_t cudaMalloc(void** pointer, size_t bytes) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
-        require_pointer(host.function, pointer, "what the address is written to");
+        require_argument(host.function, pointer, "what the address is written to");
         const auto current = Process::get().current();
         *pointer = nullptr;
         require_size(host, bytes);
@@ -111,8 +111,8 @@ cudaError_t cudaFree(void* pointer) {
 cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
-        require_pointer(host.function, pointer, "what the address is written to");
-        require_pointer(host.function, pitch, "what the pitch is written to");
+        require_argument(host.function, pointer, "what the address is written to");
+        require_argument(host.function, pitch, "what the pitch is written to");
         const auto current = Process::get().current();
         *pointer = nullptr;
         *pitch = pitch_of(host, width);
@@ -124,7 +124,7 @@ cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t 
 cudaError_t cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
-        require_pointer(host.function, pointer, "what the address is written to");
+        require_argument(host.function, pointer, "what the address is written to");
         const auto current = Process::get().current();
         *pointer = {nullptr, pitch_of(host, extent.width), extent.width, extent.height};
         if (const std::size_t bytes =
@@ -136,7 +136,7 @@ cudaError_t cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent) {
 cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
-        require_pointer(host.function, pointer, "what the address is written to");
+        require_argument(host.function, pointer, "what the address is written to");
         require_size(host, bytes);
         *pointer = allocate_host(host, bytes);
         host_flags().note(address_of(*pointer), cudaHostAllocMapped);
@@ -146,7 +146,7 @@ cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
 cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned flags) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
-        require_pointer(host.function, pointer, "what the address is written to");
+        require_argument(host.function, pointer, "what the address is written to");
         if (flags & ~known_allocation_flags)
             refuse(host.function, "there are no such flags: " + driver::hexadecimal(flags));
         require_size(host, bytes);
@@ -169,7 +169,7 @@ cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned flags) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
         const auto current = Process::get().current();
-        require_pointer(host.function, pointer, "the memory");
+        require_argument(host.function, pointer, "the memory");
         if (flags & ~known_registration_flags)
             refuse(host.function, "there are no such flags: " + driver::hexadecimal(flags));
         if (bytes > UINT64_MAX - address_of(pointer))
@@ -183,7 +183,7 @@ cudaError_t cudaHostUnregister(void* pointer) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
         (void)Process::get().current();
-        require_pointer(host.function, pointer, "the memory");
+        require_argument(host.function, pointer, "the memory");
         driver::mem_host_unregister(address_of(pointer));
         host_flags().forget(address_of(pointer));
     });
@@ -192,7 +192,7 @@ cudaError_t cudaHostUnregister(void* pointer) {
 cudaError_t cudaHostGetDevicePointer(void** pointer, void* host_pointer, unsigned flags) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
-        require_pointer(host.function, pointer, "what the address is written to");
+        require_argument(host.function, pointer, "what the address is written to");
         if (flags != 0) refuse(host.function, "the flags have to be 0");
         (void)Process::get().current();
         *pointer = reinterpret_cast<void*>(driver::mem_host_get_device_pointer(address_of(host_pointer)));
@@ -202,7 +202,7 @@ cudaError_t cudaHostGetDevicePointer(void** pointer, void* host_pointer, unsigne
 cudaError_t cudaHostGetFlags(unsigned* flags, void* host_pointer) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
-        require_pointer(host.function, flags, "what the flags are written to");
+        require_argument(host.function, flags, "what the flags are written to");
         (void)Process::get().current();
         const auto range = driver::HostRanges::of_this_process().find(address_of(host_pointer));
         if (!range || range->kind == driver::HostMemory::managed)
@@ -214,8 +214,8 @@ cudaError_t cudaHostGetFlags(unsigned* flags, void* host_pointer) {
 cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
-        require_pointer(host.function, free_bytes, "what the free bytes are written to");
-        require_pointer(host.function, total_bytes, "what all bytes are written to");
+        require_argument(host.function, free_bytes, "what the free bytes are written to");
+        require_argument(host.function, total_bytes, "what all bytes are written to");
         const auto info = driver::mem_get_info(*Process::get().current());
         *free_bytes = info.free;
         *total_bytes = info.total;
@@ -225,7 +225,7 @@ cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes) {
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
-        require_pointer(host.function, attributes, "what the attributes are written to");
+        require_argument(host.function, attributes, "what the attributes are written to");
         const auto current = Process::get().current();
         *attributes = {};
         void* const address = const_cast<void*>(pointer);

@@ -86,14 +86,14 @@ void copy_box(const HostCall& host, const Operand& target, const Operand& source
 }
 
 void copy_3d(const HostCall& host, const cudaMemcpy3DParms* p, const cudaStream_t* stream) {
-    require_pointer(host.function, p, "the description of the copy");
+    require_argument(host.function, p, "the description of the copy");
     copy_box(host, operand_of(host, p->dstArray, p->dstPtr, p->dstPos, p->extent, "the target"),
              operand_of(host, p->srcArray, p->srcPtr, p->srcPos, p->extent, "the source"), p->extent, p->kind,
              stream);
 }
 
 void copy_3d_peer(const HostCall& host, const cudaMemcpy3DPeerParms* p, const cudaStream_t* stream) {
-    require_pointer(host.function, p, "the description of the copy");
+    require_argument(host.function, p, "the description of the copy");
     require_device(host, p->dstDevice), require_device(host, p->srcDevice);
     copy_box(host, operand_of(host, p->dstArray, p->dstPtr, p->dstPos, p->extent, "the target"),
              operand_of(host, p->srcArray, p->srcPtr, p->srcPos, p->extent, "the source"), p->extent,
@@ -105,7 +105,7 @@ Operand operand_of(const HostCall& host, const cudaMemcpy3DOperand& operand, con
                    const char* what) {
     if (operand.type == cudaMemcpyOperandTypeArray) {
         const auto& at = operand.op.array;
-        require_pointer(host.function, at.array, what);
+        require_argument(host.function, at.array, what);
         return operand_of(host, at.array, {}, {at.offset.x, at.offset.y, at.offset.z}, extent, what);
     }
     if (operand.type != cudaMemcpyOperandTypePointer)

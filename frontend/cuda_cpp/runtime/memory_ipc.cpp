@@ -16,7 +16,7 @@ extern "C" {
 cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* pointer) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
-        require_pointer(host.function, handle, "what the handle is written to");
+        require_argument(host.function, handle, "what the handle is written to");
         const auto bytes = driver::ipc_get_mem_handle(Process::get().current(), address_of(pointer));
         std::memcpy(handle->reserved, bytes.data(), bytes.size());
     });
@@ -25,7 +25,7 @@ cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* pointer) {
 cudaError_t cudaIpcOpenMemHandle(void** pointer, cudaIpcMemHandle_t handle, unsigned flags) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
-        require_pointer(host.function, pointer, "what the address is written to");
+        require_argument(host.function, pointer, "what the address is written to");
         if (flags != cudaIpcMemLazyEnablePeerAccess)
             refuse(host.function, "the flags have to be cudaIpcMemLazyEnablePeerAccess");
         driver::IpcMemHandle bytes;

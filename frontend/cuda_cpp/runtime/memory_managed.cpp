@@ -146,7 +146,7 @@ Value common(std::uint64_t first, std::size_t bytes, Value otherwise, ValueOf va
 
 void get_attribute(const HostCall& host, void* data, std::size_t data_bytes, cudaMemRangeAttribute attribute,
                    const void* pointer, std::size_t bytes) {
-    require_pointer(host.function, data, "what the attribute is written to");
+    require_argument(host.function, data, "what the attribute is written to");
     const std::uint64_t address = require_managed(host, pointer, bytes);
     if (data_bytes == 0 || data_bytes % sizeof(int) != 0 ||
         (data_bytes != sizeof(int) && attribute != cudaMemRangeAttributeAccessedBy))
@@ -195,7 +195,7 @@ extern "C" {
 cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned flags) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
-        require_pointer(host.function, pointer, "what the address is written to");
+        require_argument(host.function, pointer, "what the address is written to");
         const auto current = Process::get().current();
         current->require_usable(host.function);
         if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)

@@ -56,7 +56,7 @@ std::shared_ptr<driver::Context> context_of(const HostCall& host, const PoolPtr&
 
 std::shared_ptr<driver::Context> context_of(const HostCall& host, const cudaMemLocation* location,
                                             cudaMemAllocationType type) {
-    require_pointer(host.function, location, "the location");
+    require_argument(host.function, location, "the location");
     if (location->type != cudaMemLocationTypeDevice || type != cudaMemAllocationTypePinned)
         refuse(host.function, "only devices have memory pools here, of pinned allocations",
                cudaErrorNotSupported);
@@ -81,7 +81,7 @@ extern "C" {
 cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
-        require_pointer(host.function, pointer, "what the address is written to");
+        require_argument(host.function, pointer, "what the address is written to");
         const auto current = Process::get().current();
         const auto key = stream_of(current, stream, host.function);
         require_bytes(host, bytes);
@@ -94,7 +94,7 @@ cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {
 cudaError_t cudaMallocFromPoolAsync(void** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
-        require_pointer(host.function, pointer, "what the address is written to");
+        require_argument(host.function, pointer, "what the address is written to");
         const auto current = Process::get().current();
         const auto key = stream_of(current, stream, host.function);
         const auto known = handles().require(host, pool);
@@ -118,8 +118,8 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
 cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
-        require_pointer(host.function, pool, "what the pool is written to");
-        require_pointer(host.function, properties, "the properties");
+        require_argument(host.function, pool, "what the pool is written to");
+        require_argument(host.function, properties, "the properties");
         const auto context = context_of(host, &properties->location, properties->allocType);
         if (properties->handleTypes & ~(cudaMemHandleTypePosixFileDescriptor | cudaMemHandleTypeFabric))
             refuse(host.function, "pools cannot be shared with handles of this type", cudaErrorNotSupported);
@@ -148,7 +148,7 @@ cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t bytes_to_keep) {
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
-        require_pointer(host.function, value, "the value");
+        require_argument(host.function, value, "the value");
         const auto known = handles().require(host, pool);
         const std::uint64_t number = is_flag(attribute)
                                          ? static_cast<std::uint64_t>(*static_cast<int*>(value))
@@ -162,7 +162,7 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribut
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
-        require_pointer(host.function, value, "what the value is written to");
+        require_argument(host.function, value, "what the value is written to");
         const auto known = handles().require(host, pool);
         const std::uint64_t number =
             context_of(host, known)->pools().attribute(*known, static_cast<driver::PoolAttribute>(attribute));
@@ -177,7 +177,7 @@ cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* de
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
         const auto owner = context_of(host, handles().require(host, pool));
-        if (count != 0) require_pointer(host.function, descriptions, "the list of devices");
+        if (count != 0) require_argument(host.function, descriptions, "the list of devices");
         for (std::size_t i = 0; i < count; ++i) {
             const auto& each = descriptions[i];
             if (each.location.type != cudaMemLocationTypeDevice)
@@ -197,7 +197,7 @@ cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* de
 cudaError_t cudaMemPoolGetAccess(cudaMemAccessFlags* flags, cudaMemPool_t pool, cudaMemLocation* location) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
-        require_pointer(host.function, flags, "what the access is written to");
+        require_argument(host.function, flags, "what the access is written to");
         const auto owner = context_of(host, handles().require(host, pool));
         const auto peer = context_of(host, location, cudaMemAllocationTypePinned);
         *flags = peer == owner || peer->may_use_memory_of(*owner) ? cudaMemAccessFlagsProtReadWrite
@@ -208,7 +208,7 @@ cudaError_t cudaMemPoolGetAccess(cudaMemAccessFlags* flags, cudaMemPool_t pool, 
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
-        require_pointer(host.function, pool, "what the pool is written to");
+        require_argument(host.function, pool, "what the pool is written to");
         *pool = handles().handle_of(context_of(host, device)->pools().default_pool());
     });
 }
@@ -216,7 +216,7 @@ cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
 cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
-        require_pointer(host.function, pool, "what the pool is written to");
+        require_argument(host.function, pool, "what the pool is written to");
         *pool = handles().handle_of(context_of(host, device)->pools().current());
     });
 }
@@ -231,7 +231,7 @@ cudaError_t cudaMemGetDefaultMemPool(cudaMemPool_t* pool, cudaMemLocation* locat
                                      cudaMemAllocationType type) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
-        require_pointer(host.function, pool, "what the pool is written to");
+        require_argument(host.function, pool, "what the pool is written to");
         *pool = handles().handle_of(context_of(host, location, type)->pools().default_pool());
     });
 }
@@ -239,7 +239,7 @@ cudaError_t cudaMemGetDefaultMemPool(cudaMemPool_t* pool, cudaMemLocation* locat
 cudaError_t cudaMemGetMemPool(cudaMemPool_t* pool, cudaMemLocation* location, cudaMemAllocationType type) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
-        require_pointer(host.function, pool, "what the pool is written to");
+        require_argument(host.function, pool, "what the pool is written to");
         *pool = handles().handle_of(context_of(host, location, type)->pools().current());
     });
 }

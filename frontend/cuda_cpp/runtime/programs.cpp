@@ -96,7 +96,11 @@ void Programs::remove_image(std::size_t program) {
         const std::lock_guard lock(mutex_);
         if (program >= images_.size() || images_[program].data == nullptr) return;
         std::erase_if(kernels_, [&](const auto& each) { return each.second.program == program; });
-        std::erase_if(variables_, [&](const auto& each) { return each.second.program == program; });
+        std::erase_if(variables_, [&](const auto& each) {
+            if (each.second.program != program) return false;
+            ManagedVariables::of_this_process().remove(each.first);
+            return true;
+        });
         images_[program].data = nullptr;
         images_[program].on_devices.swap(unloaded);
         generation_.fetch_add(1, std::memory_order_release);

@@ -8,6 +8,7 @@
 #include "frontend/cuda_cpp/runtime/handles.h"
 #include "frontend/cuda_cpp/runtime/process.h"
 #include "simulator/driver/stream_work.h"
+#include "simulator/memory/host_guard.h"
 
 using namespace cudasim;
 using namespace cudasim::cudart;
@@ -135,6 +136,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
         const auto key = key_to_wait_for(stream, *current, name);
         if (!work().nothing_to_tell()) work().synchronize(key);
         current->require_usable(name);
+        memory::host_guard::host_goes_on();
         Process::get().raise_unnoticed(name);
     });
 }

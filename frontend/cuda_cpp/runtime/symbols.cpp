@@ -82,7 +82,7 @@ cudaError_t cudaMemcpyFromSymbolAsync(void* target, const void* symbol, size_t b
 cudaError_t cudaGetSymbolAddress(void** pointer, const void* symbol) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
-        require_pointer(host.function, pointer, "what the address is written to");
+        require_argument(host.function, pointer, "what the address is written to");
         *pointer = reinterpret_cast<void*>(range_of(host, Process::get().current(), symbol).base);
     });
 }
@@ -90,7 +90,7 @@ cudaError_t cudaGetSymbolAddress(void** pointer, const void* symbol) {
 cudaError_t cudaGetSymbolSize(size_t* bytes, const void* symbol) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
-        require_pointer(host.function, bytes, "what the size is written to");
+        require_argument(host.function, bytes, "what the size is written to");
         *bytes = range_of(host, Process::get().current(), symbol).bytes;
     });
 }

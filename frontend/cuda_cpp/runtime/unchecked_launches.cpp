@@ -15,7 +15,6 @@ namespace {
 struct FailedLaunch {
     std::thread::id thread;  ///< that asks for its errors itself
     HostCall call;
-    std::string kernel, reason;
 };
 
 /// More places than people read about.
@@ -34,10 +33,10 @@ State& state() {
 
 }  // namespace
 
-void note_failed_launch(const HostCall& call, const std::string& kernel, const std::string& reason) {
+void note_failed_launch(const HostCall& call) {
     const std::lock_guard lock(state().mutex);
     if (state().failed.size() >= most_reported || !state().places.insert(call.return_address).second) return;
-    state().failed.push_back({std::this_thread::get_id(), call, kernel, reason});
+    state().failed.push_back({std::this_thread::get_id(), call});
 }
 
 void note_errors_asked() {
@@ -56,10 +55,9 @@ bool report_unchecked_launches() {
     std::fflush(stdout);
     for (const auto& each : state().failed)
         std::fprintf(stderr,
-                     "cudasim: the launch of %s %s failed, and the program never asked for its error "
-                     "(cudaGetLastError): %s\n",
-                     each.kernel.c_str(), cuda_cpp::host_place(each.call.return_address).c_str(),
-                     each.reason.c_str());
+                     "cudasim: the launch %s failed, and the program never asked for its error "
+                     "(cudaGetLastError)\n",
+                     cuda_cpp::host_place(each.call.return_address).c_str());
     return !state().failed.empty();
 }
 

@@ -2,14 +2,12 @@
 // nobody called cudaGetLastError(). They are reported when the program ends.
 #pragma once
 
-#include <string>
-
 #include "frontend/cuda_cpp/runtime/host_calls.h"
 
 namespace cudasim::cudart {
 
-/// A launch with <<<>>> was refused. @param reason a sentence
-void note_failed_launch(const HostCall& call, const std::string& kernel, const std::string& reason);
+/// A launch with <<<>>> was refused, which is reported by itself.
+void note_failed_launch(const HostCall& call);
 /// The program has asked for the last error of this thread.
 void note_errors_asked();
 /// Writes a line for each that is left. @return whether there were any

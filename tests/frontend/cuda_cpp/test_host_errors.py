@@ -89,7 +89,8 @@ def test_a_failed_launch_that_nobody_asked_about_is_reported_at_the_end(
     program: pathlib.Path, what: int, kernel: str, remark: str
 ) -> None:
     result = outcome(program, what)
-    assert f"the launch of {kernel} at main.cu:{line(remark)} failed" in result.stderr
+    assert f"cudasim: {kernel} is not launched at main.cu:{line(remark)} (cudaError" in result.stderr
+    assert f"the launch at main.cu:{line(remark)} failed, and the program never asked" in result.stderr
     assert result.stdout == "end\n"
     assert result.returncode == 1
 
