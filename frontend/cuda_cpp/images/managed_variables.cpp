@@ -98,7 +98,10 @@ void make_managed(llvm::GlobalVariable& variable) {
             at_end = at.CreateLoad(type, pointer, variable.getName() + ".managed");
         use.set(at_end);
     }
-    variable.eraseFromParent();
+    if (!variable.hasLocalLinkage()) return variable.eraseFromParent();
+    // Host code that does not use a static variable has none: kernels have it for themselves.
+    variable.setSection("");
+    pointer->setInitializer(&variable);
 }
 
 }  // namespace
