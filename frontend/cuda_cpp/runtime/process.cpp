@@ -14,6 +14,7 @@
 #include "simulator/driver/launch_options.h"
 #include "simulator/driver/options.h"
 #include "simulator/driver/simulated_device.h"
+#include "simulator/driver/stream_work.h"
 #include "simulator/driver/visible_devices.h"
 #include "simulator/execution/device_profile.h"
 #include "simulator/findings/writers.h"
@@ -76,19 +77,28 @@ execution::LaunchOptions options_of_environment() {
     return options;
 }
 
+/// Work runs in the call that enqueues it, unless it has to wait for a callback of the program's: the call does not
+/// wait for that, as it would not on a GPU.
+class HostProgram final : public driver::StreamHost {
+  public:
+    [[nodiscard]] bool deferred() const override { return driver::StreamWork::of_this_process().busy(); }
+};
+
 }  // namespace
 
 Process::Process() {
+    launches_run = true;
     try {
         options_ = options_of_environment();
-        if (driver::Devices::of_this_process().count() == 0) make_devices();
+        if (driver::Devices::of_this_process().count() != 0) return;
+        driver::StreamWork::set_host(std::make_shared<HostProgram>());
+        make_devices();
     } catch (const driver::Error& error) {
         failed_.emplace(error);
     } catch (const driver::OptionError& error) {
         std::fprintf(stderr, "cudasim: %s\n", error.what());
         failed_.emplace("", driver::CudaResult::not_initialized, error.what());
     }
-    launches_run = true;
 }
 
 void Process::make_devices() {
