@@ -60,19 +60,35 @@ Value* argument(InstructionContext& at, const Operand& given, const Variable& pa
 /// Functions of CUDA's device runtime that PTX only declares.
 bool translate_system_call(InstructionContext& at, const std::string& name,
                            const std::vector<Operand>& arguments, const Operand* result) {
+    const auto pointer = [&](const Operand& operand) {
+        return at.function.pointer_of(argument(at, operand, {.type = u64, .name = name + "'s"}),
+                                      Space::generic);
+    };
+    const auto number = [&](const Operand& operand, Type type) {
+        return argument(at, operand, {.type = type, .name = name + "'s"});
+    };
     if (name == "vprintf") {
         if (arguments.size() != 2)
             at.function.refuse("vprintf takes a format and the address of its arguments");
-        const auto pointer = [&](const Operand& operand) {
-            return at.function.pointer_of(argument(at, operand, {.type = u64, .name = "vprintf's"}),
-                                          Space::generic);
-        };
         Value* count = at.call("vprintf", at.b.getInt32Ty(), {pointer(arguments[0]), pointer(arguments[1])});
         if (result) at.function.write(*result, count);
         return true;
     }
     if (name == "__assertfail") {
-        translate_trap(at);
+        if (arguments.size() != 5)
+            at.function.refuse("__assertfail takes an expression, a file, a line, a function and a size");
+        at.call("__assertfail", at.b.getVoidTy(),
+                {pointer(arguments[0]), pointer(arguments[1]), number(arguments[2], u32),
+                 pointer(arguments[3]), number(arguments[4], u64)});
+        return true;
+    }
+    if (name == "malloc" && arguments.size() == 1 && result) {
+        Value* place = at.call("malloc", at.b.getPtrTy(), {number(arguments[0], u64)});
+        at.function.write(*result, at.b.CreatePtrToInt(place, at.b.getInt64Ty()));
+        return true;
+    }
+    if (name == "free" && arguments.size() == 1) {
+        at.call("free", at.b.getVoidTy(), {pointer(arguments[0])});
         return true;
     }
     return false;

@@ -88,7 +88,10 @@ void launch_kernel(const std::shared_ptr<Context>& current, const Function& func
     const auto configuration = checked_configuration(function, launch);
     if (!ended)
         ended = [context = current](const execution::LaunchResult& result) { raise_error(*context, result); };
-    auto run_it = [plan = function.plan(configuration, options), parameters = std::move(parameters),
+    execution::LaunchOptions chosen = options;
+    chosen.cooperative = launch.cooperative;
+    chosen.cooperative_by_kernel = false;
+    auto run_it = [plan = function.plan(configuration, chosen), parameters = std::move(parameters),
                    ended = std::move(ended)] {
         ended(in_call(launch_call, [&] { return run(plan, parameters, plan.options); }));
     };

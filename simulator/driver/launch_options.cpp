@@ -121,6 +121,7 @@ constexpr LaunchOption table[] = {
     row<&LaunchOptions::strict>("strict"),
     row<&LaunchOptions::max_faults>("max_faults"),
     row<&LaunchOptions::cooperative>("cooperative"),
+    row<&LaunchOptions::cooperative_by_kernel>("cooperative_by_kernel"),
     {"check",
      [](const LaunchOptions& options) {
          return OptionValue(checks::text_of(checks::checks_of(options.compile.instrumentations)));

@@ -178,6 +178,16 @@ void BlockRun::report_divergence() {
     report_end(std::move(finding));
 }
 
+/// cooperative_groups::grid_group::sync() of a group that is not valid: undefined, and a trap on a GPU.
+void BlockRun::report_not_cooperative() {
+    Finding finding = finding_of_waiters(FindingKind::not_cooperative);
+    finding.message =
+        "a barrier of the whole grid in a launch that is not cooperative: "
+        "launch the kernel with cudaLaunchCooperativeKernel(), so that all its blocks are on the device at "
+        "once";
+    report_end(std::move(finding));
+}
+
 /// CUDA lets other threads end early; the grid waits for this one.
 void BlockRun::report_missing_first_thread() {
     Finding finding = finding_of_waiters(FindingKind::deadlock);
@@ -227,6 +237,17 @@ bool BlockRun::readable(const Runner& runner, std::uint64_t address, std::size_t
            contains(coroutines_.frames().data(), coroutines_.frames().size(), address, bytes) ||
            contains(context_.shared_base, launch_->shared_bytes, address, bytes) ||
            (launch_->arena->owns(address) && launch_->arena->owns(address + bytes - 1));
+}
+
+std::string BlockRun::text_at(const Runner& runner, std::uint64_t address) const {
+    std::string text;
+    constexpr std::size_t longest = 4096;
+    while (text.size() < longest && readable(runner, address + text.size(), 1)) {
+        const char next = *reinterpret_cast<const char*>(address + text.size());
+        if (next == 0) break;
+        text += next;
+    }
+    return text;
 }
 
 /// Formats what the runner's thread prints. False when it names memory that it may not read, a fault of the

@@ -52,6 +52,10 @@ void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::u
     context_.globals_base = reinterpret_cast<std::byte*>(launch.globals_base);
     context_.shadow_base = worker.shadow_base();
     context_.captured = worker.captured();
+    context_.cooperative = launch.cooperative ? 1 : 0;
+    context_.multiprocessors = launch.profile->multiprocessors;
+    context_.multiprocessor = static_cast<std::uint32_t>(block % context_.multiprocessors);
+    context_.launch_number = launch.number;
     std::ranges::fill(context_.check_states, nullptr);
     const bool is_compiled_for_stops = launch.kernel && !launch.kernel->stops.places.empty();
     if (launch.can_stop || !thread_stops_.empty() || is_compiled_for_stops) [[unlikely]]
@@ -380,8 +384,8 @@ bool BlockRun::cut(Runner* runner) {
 
 /// What the runner came back for; `first` is the thread it ran first since it was resumed.
 [[gnu::noinline]] void BlockRun::handle(Runner* runner, std::uint32_t first) {
-    while (runner->event == Event::printing || runner->event == Event::stopped ||
-           runner->event == Event::at_named_barrier) {
+    while (runner->event == Event::printing || runner->event == Event::using_heap ||
+           runner->event == Event::stopped || runner->event == Event::at_named_barrier) {
         // A stop is nothing that the thread has done: other blocks begin as early as without it.
         if (runner->event != Event::stopped) progress_ = true;
         if (runner->event == Event::stopped) {
@@ -391,6 +395,8 @@ bool BlockRun::cut(Runner* runner) {
                 if (runner->event == Event::faulted) break;
                 return;
             }
+        } else if (runner->event == Event::using_heap) {
+            if (!use_heap(*runner)) break;
         } else if (!print(*runner)) {
             break;
         }
@@ -399,6 +405,7 @@ bool BlockRun::cut(Runner* runner) {
     }
     switch (runner->event) {
         case Event::printing:  // the launch ends while its thread prints, is stopped or arrives
+        case Event::using_heap:
         case Event::stopped:
         case Event::at_named_barrier:
             ended(first, runner->thread);
@@ -516,6 +523,11 @@ bool BlockRun::same_barrier() const {
 BlockRun::Completion BlockRun::complete_barrier() {
     if (!same_barrier()) {
         report_divergence();
+        abandon();
+        return Completion::over;
+    }
+    if (barrier_kind_ == jit::BarrierKind::grid && !launch_->cooperative) {
+        report_not_cooperative();
         abandon();
         return Completion::over;
     }

@@ -90,6 +90,8 @@ class BlockRun {
     [[nodiscard]] const WarpOperations& warps() const { return warps_; }
     [[nodiscard]] const NamedBarriers& named_barriers() const { return named_; }
     [[nodiscard]] findings::ThreadCoordinate coordinate(std::uint32_t thread) const;
+    /// A text of the kernel's memory, as far as the thread may read it.
+    [[nodiscard]] std::string text_at(const Runner& runner, std::uint64_t address) const;
 
     // Stops (stop.h, block_stops.cpp), while the handler is at work.
     [[nodiscard]] ThreadState state(std::uint32_t thread) const;
@@ -137,6 +139,8 @@ class BlockRun {
     void tell_ends(std::uint32_t first, std::uint32_t last);
     bool cut(Runner* runner);
     [[nodiscard]] bool print(Runner& runner);
+    [[nodiscard]] bool use_heap(Runner& runner);
+    void report_not_cooperative();
     [[nodiscard]] bool readable(const Runner& runner, std::uint64_t address, std::size_t bytes) const;
     [[nodiscard]] bool stop(Runner* runner, std::uint32_t& first);
     void start_stops();

@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -97,9 +98,14 @@ CudaError invalid_value(const std::string& message) {
 }
 
 /// The live allocation [address, address + bytes) lies in, or an error naming the range.
-void require_range(const memory::Arena& arena, DevicePointer address, std::uint64_t bytes, const char* what) {
-    if (bytes == 0 || arena.containing(address, bytes)) return;
-    const memory::Allocation* near = arena.at_or_before(address);
+void require_range(const DeviceMemory& memory, DevicePointer address, std::uint64_t bytes, const char* what) {
+    const memory::Allocation* whole = bytes == 0 ? nullptr : memory.arena.containing(address, bytes);
+    if (whole != nullptr && memory.heap.has(whole->address))
+        throw invalid_value(std::string(what) +
+                            " is memory that a kernel has got from malloc(), which calls of the host cannot "
+                            "use: copy it to an allocation of the host's in a kernel");
+    if (bytes == 0 || whole != nullptr) return;
+    const memory::Allocation* near = memory.arena.at_or_before(address);
     std::string message =
         std::string(what) + " of " + std::to_string(bytes) + " bytes is not inside one device allocation";
     if (near && address < near->address + near->bytes)
@@ -141,6 +147,9 @@ bool Device::allocate_at(DevicePointer address, std::uint64_t bytes, const Alloc
 
 void Device::free(DevicePointer pointer) {
     std::unique_lock lock(state_->memory->mutex);
+    if (state_->memory->heap.has(pointer))
+        throw invalid_value(
+            "free of memory that a kernel has got from malloc(): only free() in a kernel can free it");
     const memory::Allocation* freed = state_->memory->arena.freed_at(pointer);
     if (state_->memory->arena.free(pointer)) {
         lock.unlock();
@@ -199,7 +208,7 @@ DevicePointer Device::allocation_at(DevicePointer pointer) const {
 void Device::copy_to_device(DevicePointer target, const void* source, std::uint64_t bytes) {
     {
         std::lock_guard lock(state_->memory->mutex);
-        require_range(state_->memory->arena, target, bytes, "the target of a copy");
+        require_range(*state_->memory, target, bytes, "the target of a copy");
     }
     state_->memory->tell_copies(
         {CopyKind::to_device, target, reinterpret_cast<std::uint64_t>(source), bytes});
@@ -210,7 +219,7 @@ void Device::copy_to_device(DevicePointer target, const void* source, std::uint6
 void Device::copy_from_device(void* target, DevicePointer source, std::uint64_t bytes) {
     {
         std::lock_guard lock(state_->memory->mutex);
-        require_range(state_->memory->arena, source, bytes, "the source of a copy");
+        require_range(*state_->memory, source, bytes, "the source of a copy");
     }
     state_->memory->tell_copies(
         {CopyKind::from_device, reinterpret_cast<std::uint64_t>(target), source, bytes});
@@ -221,8 +230,8 @@ void Device::copy_from_device(void* target, DevicePointer source, std::uint64_t 
 void Device::copy_within_device(DevicePointer target, DevicePointer source, std::uint64_t bytes) {
     {
         std::lock_guard lock(state_->memory->mutex);
-        require_range(state_->memory->arena, target, bytes, "the target of a copy");
-        require_range(state_->memory->arena, source, bytes, "the source of a copy");
+        require_range(*state_->memory, target, bytes, "the target of a copy");
+        require_range(*state_->memory, source, bytes, "the source of a copy");
     }
     state_->memory->tell_copies({CopyKind::within_device, target, source, bytes});
     const memory::host_guard::EngineAccess access;
@@ -233,7 +242,7 @@ void Device::copy_from_peer(DevicePointer target, const Device& peer, DevicePoin
                             std::uint64_t bytes) {
     const auto require = [bytes](const Device& device, DevicePointer address, const char* what) {
         std::lock_guard lock(device.state_->memory->mutex);
-        require_range(device.state_->memory->arena, address, bytes, what);
+        require_range(*device.state_->memory, address, bytes, what);
     };
     require(peer, source, "the source of a copy");
     require(*this, target, "the target of a copy");
@@ -246,7 +255,7 @@ void Device::copy_from_peer(DevicePointer target, const Device& peer, DevicePoin
 void Device::fill(DevicePointer target, std::uint8_t value, std::uint64_t bytes) {
     {
         std::lock_guard lock(state_->memory->mutex);
-        require_range(state_->memory->arena, target, bytes, "the target of a fill");
+        require_range(*state_->memory, target, bytes, "the target of a fill");
     }
     state_->memory->tell_copies({CopyKind::fill, target, 0, bytes});
     const memory::host_guard::EngineAccess access;
@@ -265,6 +274,16 @@ MemoryInfo Device::memory_info() const {
     std::lock_guard lock(state_->memory->mutex);
     const memory::Arena& arena = state_->memory->arena;
     return {arena.capacity() - arena.in_use(), arena.capacity()};
+}
+
+std::uint64_t Device::heap_limit() const {
+    std::lock_guard lock(state_->memory->mutex);
+    return state_->memory->heap.limit();
+}
+
+void Device::set_heap_limit(std::uint64_t bytes) {
+    std::lock_guard lock(state_->memory->mutex);
+    state_->memory->heap.set_limit(bytes);
 }
 
 DevicePointer Device::memory_base() const {
@@ -365,6 +384,9 @@ LaunchResult run(Device::State& state, Launch& launch) {
     launch.profile = &state.profile;
     launch.arena = &state.memory->arena;
     launch.arena_mutex = &state.memory->mutex;
+    launch.memory = state.memory.get();
+    static std::atomic<std::uint32_t> launches{0};
+    launch.number = launches.fetch_add(1, std::memory_order_relaxed) + 1;
     launch.block_count = launch.configuration.grid.volume();
     launch.grid.start(launch.block_count);
     const unsigned most = resident_blocks(state.profile, launch);
@@ -487,7 +509,8 @@ LaunchResult Device::launch(LoadedImage& image, std::string_view kernel,
     launch.globals_base = image.globals_base();
     take_code(launch, prepared);
     if (runs_usual_code) launch.take_code_with_stops = [&] { take_code(launch, compiled(in_force)); };
-    launch.cooperative = prepared.kernel->cooperative;
+    launch.cooperative =
+        options.cooperative || (options.cooperative_by_kernel && prepared.kernel->cooperative);
     if (launch.cooperative)
         check_cooperative(state_->profile, configuration,
                           occupancy(state_->profile, configuration.block.volume(), launch.shared_bytes));

@@ -104,8 +104,12 @@ struct LaunchOptions {
     double time_limit_seconds = 0;      ///< 0: none
     bool raise_float_division = false;  ///< C3
     Wrap wrap = Wrap::allow;            ///< negative indices that count from the end
-    bool cooperative = false;  ///< a host kernel's: it meets at grid barriers. Of compiled ones it is known
-    bool strict = false;       ///< C4: early exits at barriers are errors
+    bool cooperative =
+        false;  ///< its blocks may meet at grid barriers: all have to fit on the device at once
+    /// So is a launch of a compiled kernel that names the group of its grid, as numba.cuda launches it. CUDA
+    /// C++ programs say it at each launch.
+    bool cooperative_by_kernel = true;
+    bool strict = false;                  ///< C4: early exits at barriers are errors
     std::uint64_t max_faults = 1000;      ///< threads that may fault before the launch ends
     jit::CompileOptions compile;          ///< compile_options() are those in force
     ObserverList observers;               ///< are told of blocks and barriers (observer.h)
@@ -208,6 +212,9 @@ class Device {
     /// Nobody is telling the observer anything when this has returned. Nothing happens where nobody did.
     void stop_observing(LaunchObserver& observer);
     [[nodiscard]] MemoryInfo memory_info() const;
+    /// How many bytes malloc() of kernels may have at a time (cudaLimitMallocHeapSize).
+    [[nodiscard]] std::uint64_t heap_limit() const;
+    void set_heap_limit(std::uint64_t bytes);
     /// Where its memory begins.
     [[nodiscard]] DevicePointer memory_base() const;
     /// Every live allocation, by ascending address, and every freed one that is still recognised as such, the

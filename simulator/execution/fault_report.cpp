@@ -69,6 +69,18 @@ std::string wrong_barrier(const Runner& runner) {
     return text + ": " + runner.fault.what;
 }
 
+/// What CUDA writes for it (CUDA C++ Programming Guide, "Assertion").
+std::string failed_assertion(const BlockRun& block, const Runner& runner) {
+    const auto& [expression, file, function, line] = runner.fault.assertion;
+    const findings::ThreadCoordinate at = block.coordinate(runner.thread);
+    const auto triple = [](const Dim3& of) {
+        return '[' + std::to_string(of.x) + ',' + std::to_string(of.y) + ',' + std::to_string(of.z) + ']';
+    };
+    return block.text_at(runner, file) + ':' + std::to_string(line) + ": " + block.text_at(runner, function) +
+           ": block: " + triple(at.ctaid) + ", thread: " + triple(at.tid) + " Assertion `" +
+           block.text_at(runner, expression) + "` failed.";
+}
+
 }  // namespace
 
 Finding describe_fault(const Launch& launch, const BlockRun& block, const Runner& runner) {
@@ -107,6 +119,12 @@ Finding describe_fault(const Launch& launch, const BlockRun& block, const Runner
             break;
         case Fault::Source::barrier:
             finding.message = wrong_barrier(runner);
+            break;
+        case Fault::Source::assertion:
+            finding.message = failed_assertion(block, runner);
+            break;
+        case Fault::Source::heap:
+            finding.message = fault.what;
             break;
     }
     if (launch.host_kernel &&

@@ -182,6 +182,34 @@ std::int32_t cudasim_hook_vprintf(ThreadContext* context, std::uint64_t format, 
     return runner.print.result;
 }
 
+/// Allocating takes locks.
+std::uint64_t cudasim_hook_heap_allocate(ThreadContext* context, std::uint64_t bytes, std::uint32_t site) {
+    Runner& runner = runner_of(context);
+    runner.site = site;
+    runner.heap = {.is_free = false, .bytes = bytes, .address = 0};
+    runner.event = Event::using_heap;
+    runner.fiber.suspend();
+    return runner.heap.address;
+}
+
+void cudasim_hook_heap_free(ThreadContext* context, std::uint64_t address, std::uint32_t site) {
+    if (address == 0) return;
+    Runner& runner = runner_of(context);
+    runner.site = site;
+    runner.heap = {.is_free = true, .bytes = 0, .address = address};
+    runner.event = Event::using_heap;
+    runner.fiber.suspend();
+}
+
+void cudasim_hook_assert_fail(ThreadContext* context, std::uint64_t expression, std::uint64_t file,
+                              std::uint64_t function, std::uint32_t line, std::uint32_t site) {
+    Fault fault;
+    fault.source = Fault::Source::assertion;
+    fault.kind = FindingKind::device_assert;
+    fault.assertion = {expression, file, function, line};
+    end(runner_of(context), site, fault);
+}
+
 void cudasim_hook_shift_range(ThreadContext* context, std::uint32_t site) {
     Worker::current()->count_arithmetic(runner_of(context), site, FindingKind::shift_out_of_range);
 }

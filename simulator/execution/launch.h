@@ -33,6 +33,7 @@ enum class Stop : std::uint8_t {
 
 class BlockRun;
 class StoppedLaunch;
+struct DeviceMemory;
 
 /// The coordinates of the index-th block of a grid, or thread of a block, x first.
 [[nodiscard]] inline Dim3 unlinear(std::uint64_t index, const Dim3& extent) {
@@ -82,6 +83,8 @@ struct Launch {
     // Used to name the object of a memory fault.
     const memory::Arena* arena = nullptr;
     std::mutex* arena_mutex = nullptr;
+    DeviceMemory* memory = nullptr;  ///< with the heap of malloc()
+    std::uint32_t number = 0;        ///< PTX's %gridid: the launch's in this process, from 1
 
     // Other workers (worker_pool.h, livelock.cpp).
     std::function<void()> wake_helpers;  ///< empty: worker 0 runs alone

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "simulator/execution/device.h"
+#include "simulator/execution/device_heap.h"
 #include "simulator/memory/arena.h"
 
 namespace cudasim::execution {
@@ -22,6 +23,7 @@ struct DeviceMemory {
     DeviceMemory(std::uint64_t capacity, DevicePointer base) : arena(capacity, base) {}
     std::mutex mutex;
     memory::Arena arena;
+    DeviceHeap heap;  ///< in the arena
 
     void observe(LaunchObserver& observer) {
         const std::unique_lock lock(observers_mutex_);

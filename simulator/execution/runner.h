@@ -32,6 +32,7 @@ enum class Event : std::uint8_t {
     in_warp,           ///< its thread waits in a warp operation; `warp` says which
     at_named_barrier,  ///< its thread has come to a barrier for some threads; `named` says which
     printing,          ///< its thread printed; `print` says what
+    using_heap,        ///< its thread calls malloc() or free(); `heap` says what for
     stopped,           ///< its thread has come to a statement at which it is to stop (stop.h)
     exited,            ///< its thread has ended itself within its code; the stack is to be forgotten
     faulted,           ///< its thread is over; the stack is to be forgotten
@@ -39,7 +40,18 @@ enum class Event : std::uint8_t {
 
 /// What a fault hook knew. `source` says which fields have a meaning.
 struct Fault {
-    enum class Source : std::uint8_t { kind, index, access, exception, call, signal, host, barrier };
+    enum class Source : std::uint8_t {
+        kind,
+        index,
+        access,
+        exception,
+        call,
+        signal,
+        host,
+        barrier,
+        assertion,
+        heap
+    };
     Source source = Source::kind;
     findings::FindingKind kind{};
     std::int64_t index = 0, size = 0;
@@ -50,7 +62,11 @@ struct Fault {
     std::uint32_t flags = 0;
     std::uintptr_t program_counter = 0;
     int signal = 0;
-    const char* what = nullptr;  ///< of a barrier: what is wrong with it; a literal
+    const char* what = nullptr;  ///< of a barrier or of free(): what is wrong with it; a literal
+    struct {
+        std::uint64_t expression = 0, file = 0, function = 0;  ///< addresses of texts
+        std::uint32_t line = 0;
+    } assertion;
 };
 
 /// What a switch at a barrier touches comes first and fits one cache line: with a thousand fibers the lines
@@ -98,6 +114,10 @@ struct alignas(64) Runner : jit::ThreadContext {
         std::uint64_t format = 0, arguments = 0;
         std::int32_t result = 0;
     } print;
+    struct {
+        bool is_free = false;
+        std::uint64_t bytes = 0, address = 0;  ///< malloc() takes bytes and gives an address
+    } heap;
 
     /// Suspends for good: the thread has executed PTX's `exit`.
     [[noreturn]] void end_thread() {

@@ -1,6 +1,7 @@
 // See warp_exchange.h.
 #include "simulator/execution/warp_exchange.h"
 
+#include <algorithm>
 #include <array>
 
 #include "simulator/memory/arena.h"
@@ -71,6 +72,41 @@ void match(LaneOperation* lanes, std::uint32_t present, bool all) {
     for_each_lane(present, [&](std::uint32_t lane) { lanes[lane].value = results[lane]; });
 }
 
+std::uint32_t reduced(jit::Reduction how, std::uint32_t x, std::uint32_t y) {
+    const auto is_less = [](std::uint32_t a, std::uint32_t b) {
+        return static_cast<std::int32_t>(a) < static_cast<std::int32_t>(b);
+    };
+    switch (how) {
+        case jit::Reduction::add:
+            return x + y;
+        case jit::Reduction::signed_minimum:
+            return is_less(y, x) ? y : x;
+        case jit::Reduction::signed_maximum:
+            return is_less(x, y) ? y : x;
+        case jit::Reduction::unsigned_minimum:
+            return std::min(x, y);
+        case jit::Reduction::unsigned_maximum:
+            return std::max(x, y);
+        case jit::Reduction::bitwise_and:
+            return x & y;
+        case jit::Reduction::bitwise_or:
+            return x | y;
+        case jit::Reduction::bitwise_xor:
+            return x ^ y;
+    }
+    return x;
+}
+
+void reduce(LaneOperation* lanes, std::uint32_t present) {
+    const auto first = static_cast<std::uint32_t>(std::countr_zero(present));
+    const auto how = static_cast<jit::Reduction>(lanes[first].operand);
+    auto result = static_cast<std::uint32_t>(lanes[first].value);
+    for_each_lane(present & (present - 1), [&](std::uint32_t lane) {
+        result = reduced(how, result, static_cast<std::uint32_t>(lanes[lane].value));
+    });
+    set_all(lanes, present, result);
+}
+
 }  // namespace
 
 void exchange(WarpKind kind, LaneOperation* lanes, std::uint32_t present) {
@@ -95,6 +131,8 @@ void exchange(WarpKind kind, LaneOperation* lanes, std::uint32_t present) {
             return match(lanes, present, false);
         case WarpKind::match_all:
             return match(lanes, present, true);
+        case WarpKind::reduce:
+            return reduce(lanes, present);
         case WarpKind::shuffle_index:
             return shuffle<WarpKind::shuffle_index>(lanes, present);
         case WarpKind::shuffle_up:

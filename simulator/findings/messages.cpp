@@ -19,6 +19,8 @@ const char* message_of(FindingKind kind) {
             return "an operation on finite numbers gives infinity or NaN";
         case FindingKind::missing_lane:
             return "the mask of a warp operation does not name the lane that calls it";
+        case FindingKind::device_assert:
+            return "an assertion does not hold";
         case FindingKind::trap:
             return "the kernel executed a trap";
         case FindingKind::unreachable_code:

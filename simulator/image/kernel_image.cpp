@@ -162,6 +162,19 @@ std::vector<Kernel> kernels_of(const llvm::Module& module) {
     return kernels;
 }
 
+/// As simulator/jit counts them: initialisers of variables take addresses, lists like llvm.used do not.
+std::optional<std::vector<std::string>> functions_with_address(const llvm::Module& module) {
+    std::vector<std::string> names;
+    for (const auto& function : module) {
+        if (function.isIntrinsic()) continue;
+        function.removeDeadConstantUsers();
+        if (!function.hasAddressTaken(nullptr, false, true, true)) continue;
+        if (!function.hasName()) return std::nullopt;
+        names.push_back(function.getName().str());
+    }
+    return names;
+}
+
 std::string write_bitcode(const llvm::Module& module) {
     std::string bitcode;
     llvm::raw_string_ostream stream(bitcode);
@@ -201,7 +214,7 @@ std::string hash_of(const std::string& bitcode, const std::vector<SourceFile>& s
 
 KernelImage KernelImage::from_module(const llvm::Module& module, std::vector<SourceFile> sources) {
     check_target(module);
-    return make(write_bitcode(module), {}, kernels_of(module), std::move(sources));
+    return make(module, write_bitcode(module), {}, std::move(sources));
 }
 
 KernelImage KernelImage::from_bitcode(std::string bitcode, std::vector<SourceFile> sources) {
@@ -214,13 +227,14 @@ KernelImage KernelImage::from_bitcode(std::string bitcode, std::vector<SourceFil
 KernelImage KernelImage::read(std::string bitcode, std::string original, std::vector<SourceFile> sources) {
     const auto parsed = parse_bitcode(bitcode);
     verify(*parsed);
-    return make(std::move(bitcode), std::move(original), kernels_of(*parsed->module), std::move(sources));
+    return make(*parsed->module, std::move(bitcode), std::move(original), std::move(sources));
 }
 
-KernelImage KernelImage::make(std::string bitcode, std::string original, std::vector<Kernel> kernels,
+KernelImage KernelImage::make(const llvm::Module& module, std::string bitcode, std::string original,
                               std::vector<SourceFile> sources) {
     auto data = std::make_shared<Data>();
-    data->kernels = std::move(kernels);
+    data->kernels = kernels_of(module);
+    data->functions_with_address = image::functions_with_address(module);
     data->hash = hash_of(original.empty() ? bitcode : original, sources);
     data->bitcode = std::move(bitcode);
     data->original = std::move(original);

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -64,14 +65,21 @@ class KernelImage {
                                                   std::vector<SourceFile> sources = {});
     /// Inverse of serialise(). Refuses anything malformed. @throws ImageError
     [[nodiscard]] static KernelImage deserialise(std::span<const std::byte> bytes);
-    /// The same, in this process, for bytes that are the program's own, as its machine code is: only
-    /// accidents are looked for. @throws ImageError
+    /// Inverse of serialise_own(), for bytes that are the program's own, as its machine code is: nothing is
+    /// parsed, and only what cannot be is refused. @throws ImageError
     [[nodiscard]] static KernelImage deserialise_own(std::span<const std::byte> bytes);
 
     [[nodiscard]] std::vector<std::byte> serialise() const;
+    /// With what was learnt from the bitcode. Whoever stores it adds a checksum.
+    [[nodiscard]] std::vector<std::byte> serialise_own() const;
     [[nodiscard]] const std::string& bitcode() const { return data_->bitcode; }
     [[nodiscard]] const std::vector<Kernel>& kernels() const { return data_->kernels; }
     [[nodiscard]] const Kernel* find(std::string_view name) const;
+    /// The functions whose address the module takes, in its order, so that a kernel can be read without the
+    /// others. nullopt: not all of them have names.
+    [[nodiscard]] const std::optional<std::vector<std::string>>& functions_with_address() const {
+        return data_->functions_with_address;
+    }
     [[nodiscard]] const std::vector<SourceFile>& sources() const { return data_->sources; }
     /// Hex SHA-256 of the bitcode that the image was made from, and of the sources.
     [[nodiscard]] const std::string& hash() const { return data_->hash; }
@@ -86,10 +94,11 @@ class KernelImage {
         /// (LLVM does not write the same bytes again for a module that it has read.)
         std::string original;
         std::vector<Kernel> kernels;
+        std::optional<std::vector<std::string>> functions_with_address;
         std::vector<SourceFile> sources;
         std::string hash;
     };
-    static KernelImage make(std::string bitcode, std::string original, std::vector<Kernel> kernels,
+    static KernelImage make(const llvm::Module& module, std::string bitcode, std::string original,
                             std::vector<SourceFile> sources);
     /// The same for bitcode that a child process has verified and written.
     static KernelImage read(std::string bitcode, std::string original, std::vector<SourceFile> sources);

@@ -96,9 +96,66 @@ KernelImage KernelImage::deserialise(std::span<const std::byte> bytes) {
     return from_bitcode(std::move(payload.bitcode), std::move(payload.sources));
 }
 
-KernelImage KernelImage::deserialise_own(std::span<const std::byte> bytes) {
-    Payload payload = read_whole(bytes);
-    return read(std::move(payload.bitcode), {}, std::move(payload.sources));
+std::vector<std::byte> KernelImage::serialise_own() const {
+    ByteWriter whole;
+    whole.text(hash());
+    whole.text(bitcode());
+    whole.number(kernels().size(), 4);
+    for (const auto& kernel : kernels()) {
+        whole.text(kernel.name);
+        whole.number(kernel.parameter_bytes, 4);
+        whole.number(kernel.parameters.size(), 4);
+        for (const auto& parameter : kernel.parameters) {
+            whole.text(parameter.name);
+            for (const std::uint32_t number : {parameter.offset, parameter.size, parameter.alignment})
+                whole.number(number, 4);
+        }
+    }
+    whole.number(functions_with_address() ? 1 : 0, 4);
+    if (functions_with_address()) {
+        whole.number(functions_with_address()->size(), 4);
+        for (const auto& name : *functions_with_address()) whole.text(name);
+    }
+    whole.number(sources().size(), 4);
+    for (const auto& source : sources()) {
+        whole.text(source.path);
+        whole.text(source.text);
+    }
+    return std::move(whole.bytes());
+}
+
+KernelImage KernelImage::deserialise_own(std::span<const std::byte> bytes) try {
+    const auto number = [](ByteReader& reader) { return static_cast<std::uint32_t>(reader.number(4)); };
+    ByteReader reader(bytes);
+    auto data = std::make_shared<Data>();
+    data->hash = reader.text();
+    data->bitcode = reader.text();
+    for (std::uint32_t left = number(reader); left != 0; --left) {
+        Kernel kernel;
+        kernel.name = reader.text();
+        kernel.parameter_bytes = number(reader);
+        for (std::uint32_t parameters = number(reader); parameters != 0; --parameters) {
+            Parameter parameter;
+            parameter.name = reader.text();
+            parameter.offset = number(reader);
+            parameter.size = number(reader);
+            parameter.alignment = number(reader);
+            kernel.parameters.push_back(std::move(parameter));
+        }
+        data->kernels.push_back(std::move(kernel));
+    }
+    if (number(reader) != 0) {
+        auto& names = data->functions_with_address.emplace();
+        for (std::uint32_t left = number(reader); left != 0; --left) names.push_back(reader.text());
+    }
+    for (std::uint32_t left = number(reader); left != 0; --left) {
+        std::string path = reader.text();
+        data->sources.push_back({std::move(path), reader.text()});
+    }
+    if (!reader.rest().empty()) throw ImageError("a program's own image: bytes after the end");
+    return KernelImage(std::move(data));
+} catch (const StreamError& error) {
+    throw ImageError(std::string("a program's own image: ") + error.what());
 }
 
 }  // namespace cudasim::image

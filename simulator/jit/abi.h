@@ -77,8 +77,11 @@ struct BlockContext {
     const std::uint8_t* stop_flags;  // 144
     // Such code: an access in or into [watch_low, watch_low + watch_bytes) calls hook `watched_access`.
     // Stops change both.
-    std::uint64_t watch_low;    // 152
-    std::uint64_t watch_bytes;  // 160 0: nothing is watched
+    std::uint64_t watch_low;                        // 152
+    std::uint64_t watch_bytes;                      // 160 0: nothing is watched
+    std::uint32_t cooperative;                      // 168 1: blocks may meet at grid barriers; else 0
+    std::uint32_t multiprocessor, multiprocessors;  // 172 PTX's %smid and %nsmid
+    std::uint32_t launch_number;                    // 180 PTX's %gridid
 };
 
 /// Which of BlockContext::check_states an instrumentation uses.
@@ -130,7 +133,8 @@ static_assert(offsetof(BlockContext, shared_base) == 40 && offsetof(BlockContext
               offsetof(BlockContext, lane_operations) == 104 && offsetof(BlockContext, captured) == 112 &&
               offsetof(BlockContext, check_states) == 120 && offsetof(BlockContext, thread_stops) == 136 &&
               offsetof(BlockContext, stop_flags) == 144 && offsetof(BlockContext, watch_low) == 152 &&
-              offsetof(BlockContext, watch_bytes) == 160 && sizeof(ThreadStop) == 24 &&
+              offsetof(BlockContext, watch_bytes) == 160 && offsetof(BlockContext, cooperative) == 168 &&
+              offsetof(BlockContext, multiprocessors) == 176 && sizeof(ThreadStop) == 24 &&
               sizeof(LaneOperation) == 16 && sizeof(FrameRecord) == 16);
 static_assert(offsetof(ThreadContext, thread) == 12 && offsetof(ThreadContext, end) == 16 &&
               offsetof(ThreadContext, fuel) == 20 && offsetof(ThreadContext, block) == 24 &&
@@ -174,7 +178,19 @@ enum class WarpKind : std::uint8_t {
     ballot,
     match_any,
     match_all,
-    active
+    active,
+    reduce
+};
+/// Hook warp's operand for WarpKind::reduce (PTX ISA: redux.sync).
+enum class Reduction : std::uint8_t {
+    add,
+    signed_minimum,
+    signed_maximum,
+    unsigned_minimum,
+    unsigned_maximum,
+    bitwise_and,
+    bitwise_or,
+    bitwise_xor
 };
 /// Hook warp's operand for shuffles: PTX's operand b, below its c. The result: a word, and a predicate in
 /// this bit.

@@ -117,6 +117,8 @@ class FunctionLowering {
         SmallVector<Instruction*, 64> all;
         for (Instruction& instruction : instructions(function)) all.push_back(&instruction);
         for (Instruction* instruction : all) {
+            if (auto* cast = dyn_cast<IntToPtrInst>(instruction); cast && cast->getAddressSpace() == shared)
+                complete_shared_address(*cast, head);
             rewrite_types(*instruction);
             rewrite_operands(*instruction, head);
         }
@@ -128,6 +130,24 @@ class FunctionLowering {
                 rewrite_call(*call);
             }
         }
+    }
+
+    /// CUDA's shared addresses fit 32 bits, and programs count on it (CUDA C++ Programming Guide,
+    /// "__cvta_generic_to_shared() and __cvta_shared_to_generic()"): what counts of a number that becomes one
+    /// is the distance of its lower half to where the block's shared memory begins.
+    void complete_shared_address(IntToPtrInst& cast, FunctionContext& head) {
+        Value* number = cast.getOperand(0);
+        const auto* sum = dyn_cast<BinaryOperator>(number);
+        if (sum && sum->getOpcode() == Instruction::Add && isa<SExtInst>(sum->getOperand(1)))
+            return;  // frontend/ptx has done it
+        IRBuilder<> builder(&cast);
+        Type* wide = builder.getInt64Ty();
+        Type* narrow = builder.getInt32Ty();
+        Value* base =
+            builder.CreatePtrToInt(head.block_field(offsetof(BlockContext, shared_base), pointer_), wide);
+        Value* distance =
+            builder.CreateSub(builder.CreateZExtOrTrunc(number, narrow), builder.CreateTrunc(base, narrow));
+        cast.setOperand(0, builder.CreateAdd(base, builder.CreateSExt(distance, wide)));
     }
 
     void rewrite_types(Instruction& instruction) {

@@ -132,12 +132,17 @@ class Serialiser {
 
 }  // namespace
 
-void lay_out_globals(Module& module, ImageLayout& layout) {
+std::vector<Function*> functions_with_address(Module& module) {
+    std::vector<Function*> functions;
     for (Function& function : module) {
         function.removeDeadConstantUsers();
         if (function.isIntrinsic()) continue;
-        if (function.hasAddressTaken(nullptr, false, true, true)) layout.functions.push_back(&function);
+        if (function.hasAddressTaken(nullptr, false, true, true)) functions.push_back(&function);
     }
+    return functions;
+}
+
+void lay_out_globals(Module& module, ImageLayout& layout) {
     const image::GlobalsPlacement placement = image::place_globals(module);
     if (placement.bytes == 0) return;
     for (const auto& [variable, offset] : placement.offsets) {

@@ -1,10 +1,12 @@
 // See host_symbols.h.
 #include "simulator/jit/host_symbols.h"
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 
+#include "simulator/libdevice/cuda_cpp_functions.h"
 #include "simulator/libdevice/host_functions.h"
 
 extern "C" {  // compiler-rt / libgcc: 128-bit integers
@@ -23,6 +25,24 @@ void __truncdfhf2();
 
 namespace cudasim::jit {
 namespace {
+
+/// Functions of compiler-rt for bfloat16, which libgcc 12 lacks. The result is the lower half of a floating-point
+/// register, as that of a function that returns float.
+float nearest_bfloat(float x) {
+    const auto bits = std::bit_cast<std::uint32_t>(x);
+    std::uint32_t upper = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    if (std::isnan(x)) upper = bits >> 16 | 0x40;
+    return std::bit_cast<float>(upper);
+}
+float nearest_bfloat_of_double(double x) {
+    // Odd in its last bit where it is not exact: then rounding twice is rounding once.
+    auto narrow = static_cast<float>(x);
+    if (std::isfinite(narrow) && static_cast<double>(narrow) != x) {
+        if (std::fabs(static_cast<double>(narrow)) > std::fabs(x)) narrow = std::nextafter(narrow, 0.0F);
+        narrow = std::bit_cast<float>(std::bit_cast<std::uint32_t>(narrow) | 1);
+    }
+    return nearest_bfloat(narrow);
+}
 
 template <class Type>
 void* address(Type* function) {
@@ -64,6 +84,8 @@ const std::vector<std::pair<std::string_view, void*>>& host_symbols() {
         {"__modti3", address(&__modti3)},
         {"__udivti3", address(&__udivti3)},
         {"__umodti3", address(&__umodti3)},
+        {"__truncsfbf2", address(&nearest_bfloat)},
+        {"__truncdfbf2", address(&nearest_bfloat_of_double)},
 #if defined(__x86_64__)
         {"__extendhfsf2", address(&__extendhfsf2)},
         {"__truncsfhf2", address(&__truncsfhf2)},

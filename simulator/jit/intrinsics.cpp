@@ -16,6 +16,7 @@
 #include "simulator/jit/hook_calls.h"
 #include "simulator/jit/host_symbols.h"
 #include "simulator/jit/lowering.h"
+#include "simulator/jit/nvvm_intrinsics.h"
 #include "simulator/jit/source_places.h"
 #include "simulator/jit/synchronisation.h"
 
@@ -274,7 +275,10 @@ Value* group_handle(Site& at) {
     const auto* scope = dyn_cast<ConstantInt>(at.argument(0));
     if (!scope || !scope->isOne()) refuse(at.call, "the only cooperative group here is that of the grid");
     at.compilation.cooperative = true;
-    return at.builder.getInt64(1);
+    // In a launch that is not cooperative the group is not valid.
+    FunctionContext head(*at.call.getFunction());
+    Value* cooperative = head.block_field(offsetof(BlockContext, cooperative), at.builder.getInt32Ty());
+    return at.builder.CreateZExt(cooperative, at.call.getType());
 }
 /// Gives cudaSuccess.
 Value* barrier_group(Site& at) {
@@ -312,6 +316,11 @@ Value* warp_sync(Site& at) {
 }
 Value* warp_active(Site& at) {
     return warp_result(at, warp_call(at, WarpKind::active, at.builder.getInt32(-1), nullptr, nullptr));
+}
+template <Reduction reduction>
+Value* reduce_lanes(Site& at) {
+    Value* how = at.builder.getInt32(static_cast<std::uint32_t>(reduction));
+    return warp_result(at, warp_call(at, WarpKind::reduce, at.argument(1), at.argument(0), how));
 }
 template <WarpKind kind>
 Value* shuffle(Site& at) {
@@ -371,6 +380,22 @@ Value* print_formatted(Site& at) {
         {at.builder.CreatePtrToInt(at.argument(0), word), at.builder.CreatePtrToInt(at.argument(1), word)});
 }
 
+Value* heap_allocation(Site& at) {
+    Value* address = call_hook(at.builder, Hook::heap_allocate, {at.argument(0)});
+    return at.builder.CreateIntToPtr(address, at.call.getType());
+}
+Value* heap_release(Site& at) {
+    Type* word = at.builder.getInt64Ty();
+    return call_hook(at.builder, Hook::heap_free, {at.builder.CreatePtrToInt(at.argument(0), word)}), nullptr;
+}
+Value* failed_assertion(Site& at) {
+    const auto address = [&](unsigned argument) {
+        return at.builder.CreatePtrToInt(at.argument(argument), at.builder.getInt64Ty());
+    };
+    return call_hook(at.builder, Hook::assert_fail, {address(0), address(1), address(3), at.argument(2)}),
+           nullptr;
+}
+
 /// PTX's exit, in whatever function.
 Value* thread_end(Site& at) {
     return call_hook(at.builder, Hook::exit, {});
@@ -395,6 +420,17 @@ Value* shared_base(Site& at) {
     FunctionContext head(*at.call.getFunction());
     return at.builder.CreatePtrToInt(
         head.block_field(offsetof(BlockContext, shared_base), at.builder.getPtrTy()), at.call.getType());
+}
+
+// A block is a cluster of its own: it has the rank 0 in it, and sees its own shared memory there.
+Value* nothing(Site&) {
+    return nullptr;
+}
+Value* rank_in_cluster(Site& at) {
+    return ConstantInt::get(at.call.getType(), 0);
+}
+Value* same_address(Site& at) {
+    return at.argument(0);
 }
 
 /// Whether an address lies in the block's static or dynamic shared memory.
@@ -483,7 +519,13 @@ void lower_call(CallInst& call, Compilation& compilation) {
         return;
     }
     const auto found = table().find(std::string_view(callee->getName()));
-    if (found == table().end()) return;
+    if (found == table().end()) {
+        const auto value = lowered_by_name(call, builder, compilation);
+        if (!value) return;
+        call.replaceAllUsesWith(*value);
+        call.eraseFromParent();
+        return;
+    }
     const Row& row = found->second;
     if (call.getFunctionType() != row.type(*compilation.context)) {
         refuse(call, "'" + callee->getName().str() + "' is called with a type that is not its own");
@@ -501,20 +543,6 @@ void lower_call(CallInst& call, Compilation& compilation) {
         result = builder.CreateIntrinsic(row.intrinsic, {call.getType()}, arguments);
     }
     if (!call.getType()->isVoidTy()) call.replaceAllUsesWith(result);
-    call.eraseFromParent();
-}
-
-/// llvm.fmuladd leaves the choice to the target; ours is an option (V5).
-void lower_multiply_add(IntrinsicInst& call, bool contract) {
-    IRBuilder<> builder(&call);
-    builder.setFastMathFlags(call.getFastMathFlags());
-    Value* result =
-        contract
-            ? builder.CreateIntrinsic(Intrinsic::fma, {call.getType()},
-                                      {call.getArgOperand(0), call.getArgOperand(1), call.getArgOperand(2)})
-            : builder.CreateFAdd(builder.CreateFMul(call.getArgOperand(0), call.getArgOperand(1)),
-                                 call.getArgOperand(2));
-    call.replaceAllUsesWith(result);
     call.eraseFromParent();
 }
 

@@ -63,20 +63,27 @@ bool calls_through_pointers(const Function& function) {
     return false;
 }
 
-/// Functions that running `kernel` may enter. Function values only ever become handles, so being mentioned
-/// reaches nothing by itself; an indirect call reaches every function that has a handle.
-std::set<const Function*> reachable_from(const Function& kernel, const ImageLayout& layout) {
+/// Reads the body of a function that was left in the bitcode so far. @throws CompileError
+void read_body(Function& function) {
+    if (Error error = function.materialize())
+        throw CompileError("kernel image: " + toString(std::move(error)), {});
+}
+
+/// Functions that running `kernel` may enter, their bodies read. Function values only ever become handles, so
+/// being mentioned reaches nothing by itself; an indirect call reaches every function that has a handle.
+std::set<const Function*> reach_from(Function& kernel, const ImageLayout& layout) {
     std::set<const Function*> reached;
-    std::vector<const Function*> work{&kernel};
+    std::vector<Function*> work{&kernel};
     bool handles_reached = false;
     while (!work.empty()) {
-        const Function* function = work.back();
+        Function* function = work.back();
         work.pop_back();
         if (!reached.insert(function).second) continue;
+        read_body(*function);
         for (const auto& block : *function) {
             for (const auto& instruction : block) {
                 if (const auto* call = dyn_cast<CallBase>(&instruction)) {
-                    const auto* callee = dyn_cast<Function>(call->getCalledOperand()->stripPointerCasts());
+                    auto* callee = dyn_cast<Function>(call->getCalledOperand()->stripPointerCasts());
                     if (callee) work.push_back(callee);
                 }
             }
@@ -90,28 +97,35 @@ std::set<const Function*> reachable_from(const Function& kernel, const ImageLayo
 }
 
 void drop_unreachable(Compilation& compilation) {
-    const auto reached = reachable_from(*compilation.kernel, compilation.layout);
+    const auto reached = reach_from(*compilation.kernel, compilation.layout);
     for (Function& function : *compilation.module) {
         if (function.isDeclaration() || reached.contains(&function)) continue;
         function.deleteBody();
     }
 }
 
-}  // namespace
-
-namespace {
-
-/// The whole image, with its globals laid out.
+/// The image with its globals laid out. Bodies of functions stay in the bitcode where the image knows by
+/// itself what their uses would show: which functions have handles.
 void load_image(Compilation& compilation, const image::KernelImage& image) {
     compilation.context = std::make_unique<LLVMContext>();
     compilation.context->setDiagnosticHandler(std::make_unique<RecordingHandler>(compilation.diagnostics));
     compilation.context->setDiscardValueNames(false);
-    auto parsed = parseBitcodeFile(MemoryBufferRef(image.bitcode(), "kernel image"), *compilation.context);
+    const MemoryBufferRef bitcode(image.bitcode(), "kernel image");
+    const auto& with_address = image.functions_with_address();
+    auto parsed = with_address ? getLazyBitcodeModule(bitcode, *compilation.context)
+                               : parseBitcodeFile(bitcode, *compilation.context);
     if (!parsed) throw CompileError("kernel image: " + toString(parsed.takeError()), {});
     compilation.module = std::move(*parsed);
     compilation.exceptions = read_exceptions(*compilation.module);
     for (const char* list : {"llvm.used", "llvm.compiler.used"}) {
         if (auto* used = compilation.module->getNamedGlobal(list)) used->eraseFromParent();
+    }
+    if (with_address) {
+        for (const std::string& name : *with_address)
+            if (Function* function = compilation.module->getFunction(name))
+                compilation.layout.functions.push_back(function);
+    } else {
+        compilation.layout.functions = functions_with_address(*compilation.module);
     }
     lay_out_globals(*compilation.module, compilation.layout);
 }

@@ -61,6 +61,35 @@ class Registers {
                 return builder.CreateLShr(linear(), 5);
             case Intrinsic::nvvm_read_ptx_sreg_nwarpid:
                 return warps(builder);
+            case Intrinsic::nvvm_read_ptx_sreg_smid:
+                return block(offsetof(BlockContext, multiprocessor));
+            case Intrinsic::nvvm_read_ptx_sreg_nsmid:
+                return block(offsetof(BlockContext, multiprocessors));
+            case Intrinsic::nvvm_read_ptx_sreg_gridid:
+                return block(offsetof(BlockContext, launch_number));
+            // Each block is a cluster of its own.
+            case Intrinsic::nvvm_read_ptx_sreg_clusterid_x:
+                return block(offsetof(BlockContext, ctaid));
+            case Intrinsic::nvvm_read_ptx_sreg_clusterid_y:
+                return block(offsetof(BlockContext, ctaid) + 4);
+            case Intrinsic::nvvm_read_ptx_sreg_clusterid_z:
+                return block(offsetof(BlockContext, ctaid) + 8);
+            case Intrinsic::nvvm_read_ptx_sreg_nclusterid_x:
+                return block(offsetof(BlockContext, nctaid));
+            case Intrinsic::nvvm_read_ptx_sreg_nclusterid_y:
+                return block(offsetof(BlockContext, nctaid) + 4);
+            case Intrinsic::nvvm_read_ptx_sreg_nclusterid_z:
+                return block(offsetof(BlockContext, nctaid) + 8);
+            case Intrinsic::nvvm_read_ptx_sreg_cluster_ctaid_x:
+            case Intrinsic::nvvm_read_ptx_sreg_cluster_ctaid_y:
+            case Intrinsic::nvvm_read_ptx_sreg_cluster_ctaid_z:
+            case Intrinsic::nvvm_read_ptx_sreg_cluster_ctarank:
+                return builder.getInt32(0);
+            case Intrinsic::nvvm_read_ptx_sreg_cluster_nctaid_x:
+            case Intrinsic::nvvm_read_ptx_sreg_cluster_nctaid_y:
+            case Intrinsic::nvvm_read_ptx_sreg_cluster_nctaid_z:
+            case Intrinsic::nvvm_read_ptx_sreg_cluster_nctarank:
+                return builder.getInt32(1);
             case Intrinsic::nvvm_read_ptx_sreg_lanemask_eq:
                 return bit(builder);
             case Intrinsic::nvvm_read_ptx_sreg_lanemask_lt:

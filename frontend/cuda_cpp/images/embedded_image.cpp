@@ -13,7 +13,7 @@ namespace cudasim::cuda_cpp {
 namespace {
 
 constexpr std::array<char, 8> magic{'C', 'U', 'D', 'A', 'S', 'I', 'M', 'I'};
-constexpr std::uint32_t version = 1;
+constexpr std::uint32_t version = 2;
 constexpr std::size_t header_bytes = 32;
 constexpr std::uint32_t relocatable_flag = 1, inline_assembly_flag = 2;
 
@@ -25,7 +25,7 @@ std::uint64_t checksum_of(std::span<const std::byte> bytes) {
 }  // namespace
 
 std::vector<std::byte> embedded_form(const EmbeddedImage& embedded) {
-    const std::vector<std::byte> image = embedded.image.serialise();
+    const std::vector<std::byte> image = embedded.image.serialise_own();
     image::ByteWriter whole;
     whole.raw(magic.data(), magic.size());
     whole.number(version, 4);

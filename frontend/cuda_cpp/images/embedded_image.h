@@ -2,11 +2,11 @@
 // clang's -fcuda-include-gpubinary, and what __cudaRegisterFatBinary() is given a pointer to.
 //
 //   "CUDASIMI"    8 bytes
-//   version       u32, 1
+//   version       u32, 2
 //   flags         u32: 1 relocatable, 2 inline assembly
 //   bytes         u64, of what follows the header
 //   checksum      u64, XXH3 of that
-//   image         KernelImage::serialise()
+//   image         KernelImage::serialise_own()
 //
 // Little-endian. The host's code around it is the program's own, and so is the image, if its checksum holds.
 #pragma once

@@ -67,10 +67,16 @@ execution::DeviceProfile profile_named(const std::string& key) {
 
 execution::LaunchOptions options_of_environment() {
     execution::LaunchOptions options;
+    // The compiler has marked what may be fused: nvcc's -fmad decides, which is on by default, unless the
+    // user's option is set (NVIDIA CUDA Compiler Driver NVCC, "--fmad").
+    options.compile.fma_contraction = true;
     for (const auto& row : driver::launch_option_table())
-        for (const auto& option : driver::option_table())
-            if (option.name == row.name)
-                row.set(options, row.name, driver::option_from_environment(option).value);
+        for (const auto& option : driver::option_table()) {
+            if (option.name != row.name) continue;
+            const auto in_force = driver::option_from_environment(option);
+            if (option.name == "fma" && !in_force.source.starts_with("environment")) continue;
+            row.set(options, row.name, in_force.value);
+        }
     options.write_output = [](std::string_view text) {
         return std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
     };

@@ -99,11 +99,11 @@ TEST(Options, the_environment_is_stronger_than_the_default) {
     unsetenv("CUDASIM_SEED");
 }
 
-/// "cooperative" and "optimisation" are the program's, not the user's.
+/// Those of cooperative launches and "optimisation" are the program's, not the user's.
 TEST(Options, those_of_launches_take_the_values_of_the_table) {
     std::size_t known = 0;
     for (const LaunchOption& launch : launch_option_table()) {
-        if (launch.name == "cooperative" || launch.name == "optimisation") continue;
+        if (launch.name.starts_with("cooperative") || launch.name == "optimisation") continue;
         const Option& option = option_named(launch.name);
         execution::LaunchOptions options;
         EXPECT_EQ(launch.get(options), parse_option(option, option.default_text, "the default"))

@@ -11,7 +11,16 @@ namespace {
 using findings::FindingKind;
 using jit::BarrierKind;
 
-class GridBarriers : public IrKernelTest {};
+class GridBarriers : public IrKernelTest {
+  protected:
+    template <typename... Arguments>
+    LaunchResult run_ir_with(const LaunchOptions& options, const image::KernelImage& image, Dim3 grid,
+                             Dim3 block, Arguments... arguments) {
+        const std::uint64_t parameters[] = {static_cast<std::uint64_t>(arguments)...};
+        image_ = device().load(image);
+        return device().launch(*image_, "k", {grid, block, 0}, std::as_bytes(std::span(parameters)), options);
+    }
+};
 INSTANTIATE_TEST_SUITE_P(Modes, GridBarriers, all_modes, mode_name);
 
 std::int32_t meet(ThreadHandle& thread, std::uint32_t site = 1) {
@@ -273,6 +282,43 @@ TEST_P(GridBarriers, compiled_kernels_meet_whatever_carries_them) {
     auto result = run_ir(ir_image(rotate), {blocks}, {threads}, values.pointer(), next.pointer(), rounds);
     EXPECT_EQ(messages(result), "");
     for (const std::uint64_t value : values.read()) ASSERT_EQ(value, std::uint64_t{1} << rounds);
+}
+
+TEST_P(GridBarriers, a_compiled_kernels_barrier_in_a_launch_that_is_not_cooperative_is_an_error) {
+    constexpr unsigned blocks = 3, threads = 48;
+    DeviceArray<std::uint64_t> values(blocks * threads, 1), next(blocks * threads, 0);
+    LaunchOptions ordinary = options();
+    ordinary.cooperative_by_kernel = false;
+    auto result =
+        run_ir_with(ordinary, ir_image(rotate), {blocks}, {threads}, values.pointer(), next.pointer(), 1);
+    ASSERT_NE(result.error(), nullptr);
+    EXPECT_EQ(result.error()->kind, FindingKind::not_cooperative);
+    EXPECT_EQ(findings::info(result.error()->kind).cuda_error_code, 719);
+    EXPECT_EQ(result.error()->thread.block, 0U);
+    ordinary.cooperative = true;
+    result =
+        run_ir_with(ordinary, ir_image(rotate), {blocks}, {threads}, values.pointer(), next.pointer(), 1);
+    EXPECT_EQ(messages(result), "");
+}
+
+TEST_P(GridBarriers, an_ordinary_launch_may_ask_for_the_grids_group_with_any_number_of_blocks) {
+    constexpr const char* asks = R"(
+declare i64 @cudaCGGetIntrinsicHandle(i32)
+define void @k(ptr addrspace(1) %out) {
+  %grid = call i64 @cudaCGGetIntrinsicHandle(i32 1)
+  store i64 %grid, ptr addrspace(1) %out
+  ret void
+}
+)";
+    DeviceArray<std::uint64_t> handle(1, 7);
+    LaunchOptions ordinary = options();
+    ordinary.cooperative_by_kernel = false;
+    const auto result = run_ir_with(ordinary, ir_image(asks), {132 * 2 + 1}, {1024}, handle.pointer());
+    EXPECT_EQ(messages(result), "");
+    EXPECT_EQ(handle.read()[0], 0U);  // is_valid() of cooperative groups
+    ordinary.cooperative = true;
+    (void)run_ir_with(ordinary, ir_image(asks), {2}, {32}, handle.pointer());
+    EXPECT_EQ(handle.read()[0], 1U);
 }
 
 TEST_P(GridBarriers, a_compiled_kernel_of_more_blocks_than_fit_is_refused) {

@@ -91,6 +91,40 @@ TEST(KernelImage, serialised_form_comes_back_equal) {
     EXPECT_EQ(copy.kernels(), image.kernels());
 }
 
+TEST(KernelImage, a_programs_own_form_comes_back_equal_without_being_parsed) {
+    const auto image = KernelImage::from_ir_text(two_kernels, {{"scale.py", "def scale():\n"}});
+    const auto bytes = image.serialise_own();
+    const auto copy = KernelImage::deserialise_own(bytes);
+    EXPECT_EQ(copy.hash(), image.hash());
+    EXPECT_EQ(copy.serialise_own(), bytes);
+    EXPECT_EQ(copy.sources(), image.sources());
+    EXPECT_EQ(copy.kernels(), image.kernels());
+    EXPECT_EQ(copy.bitcode(), image.bitcode());
+    EXPECT_EQ(copy.functions_with_address(), image.functions_with_address());
+    for (std::size_t size = 0; size < bytes.size(); ++size)
+        ASSERT_THROW((void)KernelImage::deserialise_own(std::span(bytes).first(size)), ImageError) << size;
+}
+
+TEST(KernelImage, knows_the_functions_whose_address_is_taken) {
+    const auto image = KernelImage::from_ir_text(R"(
+target datalayout = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
+target triple = "nvptx64-nvidia-cuda"
+@table = addrspace(1) global [1 x ptr] [ptr @in_table]
+@llvm.used = appending global [1 x ptr] [ptr @only_used], section "llvm.metadata"
+define void @called() { ret void }
+define void @stored() { ret void }
+define void @in_table() { ret void }
+define void @only_used() { ret void }
+define ptx_kernel void @k(ptr %out) {
+  call void @called()
+  store ptr @stored, ptr %out
+  ret void
+}
+)");
+    ASSERT_TRUE(image.functions_with_address());
+    EXPECT_EQ(*image.functions_with_address(), (std::vector<std::string>{"stored", "in_table"}));
+}
+
 TEST(KernelImage, text_form_parses_again) {
     const auto image = KernelImage::from_ir_text(two_kernels);
     EXPECT_EQ(KernelImage::from_ir_text(image.ir_text()).kernels(), image.kernels());

@@ -296,6 +296,18 @@ std::int32_t cudasim_hook_vprintf(ThreadContext* context, std::uint64_t format, 
            site);
     return 0;
 }
+std::uint64_t cudasim_hook_heap_allocate(ThreadContext* context, std::uint64_t bytes, std::uint32_t site) {
+    record("heap_allocate", context, {static_cast<std::int64_t>(bytes)}, site);
+    return 0;
+}
+void cudasim_hook_heap_free(ThreadContext* context, std::uint64_t address, std::uint32_t site) {
+    record("heap_free", context, {static_cast<std::int64_t>(address)}, site);
+}
+void cudasim_hook_assert_fail(ThreadContext* context, std::uint64_t, std::uint64_t, std::uint64_t,
+                              std::uint32_t line, std::uint32_t site) {
+    record("assert_fail", context, {line}, site);
+    end_thread();
+}
 void cudasim_hook_local_begin(ThreadContext* context, std::uint64_t address, std::uint64_t bytes,
                               std::uint32_t site) {
     record("local_begin", context, {static_cast<std::int64_t>(bytes)}, site);
