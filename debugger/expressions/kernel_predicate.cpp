@@ -128,6 +128,14 @@ struct Hooks {
     static void float_to_integer(ThreadContext*, std::uint32_t) {}
     static void not_finite(ThreadContext*, std::uint32_t) {}
     static void stack_overflow(ThreadContext* context, std::uint32_t) { refuse(context); }
+    static std::uint64_t heap_allocate(ThreadContext* context, std::uint64_t, std::uint32_t) {
+        refuse(context);
+    }
+    static void heap_free(ThreadContext* context, std::uint64_t, std::uint32_t) { refuse(context); }
+    static void assert_fail(ThreadContext* context, std::uint64_t, std::uint64_t, std::uint64_t,
+                            std::uint32_t, std::uint32_t) {
+        refuse(context);
+    }
     static std::int32_t vprintf(ThreadContext* context, std::uint64_t, std::uint64_t, std::uint32_t) {
         refuse(context);
     }

@@ -77,9 +77,9 @@ bool translate_system_call(InstructionContext& at, const std::string& name,
     if (name == "__assertfail") {
         if (arguments.size() != 5)
             at.function.refuse("__assertfail takes an expression, a file, a line, a function and a size");
-        at.call("__assertfail", at.b.getVoidTy(),
-                {pointer(arguments[0]), pointer(arguments[1]), number(arguments[2], u32),
-                 pointer(arguments[3]), number(arguments[4], u64)});
+        (void)at.call("__assertfail", at.b.getVoidTy(),
+                      {pointer(arguments[0]), pointer(arguments[1]), number(arguments[2], u32),
+                       pointer(arguments[3]), number(arguments[4], u64)});
         return true;
     }
     if (name == "malloc" && arguments.size() == 1 && result) {
@@ -88,7 +88,7 @@ bool translate_system_call(InstructionContext& at, const std::string& name,
         return true;
     }
     if (name == "free" && arguments.size() == 1) {
-        at.call("free", at.b.getVoidTy(), {pointer(arguments[0])});
+        (void)at.call("free", at.b.getVoidTy(), {pointer(arguments[0])});
         return true;
     }
     return false;

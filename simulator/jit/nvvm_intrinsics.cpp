@@ -306,12 +306,10 @@ class NamedOperation {
                                         b_.getInt64Ty());
         Value* distance = b_.CreateSub(b_.CreatePtrToInt(argument(0), b_.getInt64Ty()), base);
         Value* inside = b_.getFalse();
-        const DataLayout& layout = call_.getModule()->getDataLayout();
-        for (const auto& [variable, offset] : compilation_.layout.offsets) {
-            if (variable->getAddressSpace() != constant) continue;
-            const std::uint64_t bytes = layout.getTypeAllocSize(variable->getValueType());
-            Value* from_start = b_.CreateSub(distance, b_.getInt64(offset));
-            inside = b_.CreateOr(inside, b_.CreateICmpULT(from_start, b_.getInt64(bytes)));
+        for (const jit::GlobalVariable& variable : compilation_.layout.globals->variables) {
+            if (!variable.constant || variable.symbol.starts_with(".")) continue;  // texts are global
+            Value* from_start = b_.CreateSub(distance, b_.getInt64(variable.offset));
+            inside = b_.CreateOr(inside, b_.CreateICmpULT(from_start, b_.getInt64(variable.bytes)));
         }
         return inside;
     }

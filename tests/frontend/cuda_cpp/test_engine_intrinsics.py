@@ -35,6 +35,9 @@ def test_the_engine_has_every_function_that_clang_declares_of_libdevice(tmp_path
     prototypes = [each for each in libdevice_prototypes() if each[1] not in NOT_HERE]
     assert len(prototypes) > 400
     kernels, launches = [], []
+    declarations = [
+        f'extern "C" __device__ {result} {name}({", ".join(types)});' for result, name, types in prototypes
+    ]
     for result, name, types in prototypes:
         arguments = []
         for k, each in enumerate(types):
@@ -47,6 +50,7 @@ def test_the_engine_has_every_function_that_clang_declares_of_libdevice(tmp_path
         launches.append(f'try_it(call{name}, "{name}");')
     source = f"""
 #include <cstdio>
+{chr(10).join(declarations)}
 {chr(10).join(kernels)}
 static double* memory;
 static void try_it(void (*kernel)(double*), const char* name) {{
@@ -130,8 +134,13 @@ def test_numbers_packed_in_a_word(tmp_path):
                 x, y = (lanes(word, 32 // count, signed == "s") for word in pair)
                 expected.append(sum(abs(a - b) for a, b in zip(x, y, strict=True)))
     stores = "\n".join(f"out[{k} * count + i] = {call};" for k, call in enumerate(calls))
+    # clang declares them for old versions of CUDA only.
+    declarations = sorted(
+        {f'extern "C" __device__ int {c.split("(")[0]}(int{", int" if "," in c else ""});' for c in calls}
+    )
     source = f"""
 #include <cstdio>
+{chr(10).join(declarations)}
 __constant__ unsigned pairs[][2] = {{{", ".join(f"{{{x}u, {y}u}}" for x, y in pairs)}}};
 __global__ void all(unsigned* out) {{
     const int i = threadIdx.x, count = {len(pairs)};
@@ -275,10 +284,9 @@ __global__ void all(Cells* c) {
     __nvvm_atom_cta_dec_gen_ui(&c->down, 6);
     __nvvm_atom_min_gen_i(&c->least, -i);
     __nvvm_atom_cta_max_gen_i(&c->most, i);
-    unsigned short old = c->s, seen;
-    while ((seen = __nvvm_atom_cas_gen_us(&c->s, old, old + 2)) != old) old = seen;
-    old = c->t;
-    while ((seen = __nvvm_atom_cta_cas_gen_us(&c->t, old, old + 3)) != old) old = seen;
+    unsigned short old = c->s;
+    while (!__atomic_compare_exchange_n(&c->s, &old, old + 2, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+    __atomic_fetch_add(&c->t, 3, __ATOMIC_SEQ_CST);
     __nvvm_atom_xchg_gen_ll(reinterpret_cast<long long*>(&c->exchanged), 77);
 }
 int main() {
