@@ -163,7 +163,11 @@ cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
 
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
     constexpr auto name = "cudaDeviceSetLimit";
-    return call(name, [&] { DeviceSettings::of(*Process::get().usable(name)).limit(limit, name) = value; });
+    return call(name, [&] {
+        const auto context = Process::get().usable(name);
+        DeviceSettings::of(*context).limit(limit, name) = value;
+        if (limit == cudaLimitMallocHeapSize) context->engine()->device.set_heap_limit(value);
+    });
 }
 
 cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) {

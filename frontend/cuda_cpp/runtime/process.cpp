@@ -70,6 +70,7 @@ execution::LaunchOptions options_of_environment() {
     // The compiler has marked what may be fused: nvcc's -fmad decides, which is on by default, unless the
     // user's option is set (NVIDIA CUDA Compiler Driver NVCC, "--fmad").
     options.compile.fma_contraction = true;
+    options.cooperative_by_kernel = false;  // each launch says it
     for (const auto& row : driver::launch_option_table())
         for (const auto& option : driver::option_table()) {
             if (option.name != row.name) continue;

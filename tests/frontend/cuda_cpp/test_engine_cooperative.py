@@ -32,6 +32,9 @@ int main(int, char** arguments) {
     cudaMemcpy(out, host, sizeof host, cudaMemcpyHostToDevice);
     if (which == 0) ranks<<<5000, 1024>>>(out);
     if (which == 1) meet<<<3, 32>>>(out);
+    void* parameters[] = {&out};
+    if (which == 2) cudaLaunchCooperativeKernel((const void*)meet, dim3(60), dim3(64), parameters, 0, 0);
+    if (which == 3) cudaLaunchCooperativeKernel((const void*)meet, dim3(5000), dim3(1024), parameters, 0, 0);
     std::printf("%d ", (int)cudaGetLastError());
     std::printf("%d ", (int)cudaDeviceSynchronize());
     cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost);
@@ -58,3 +61,12 @@ def test_a_grid_barrier_in_an_ordinary_launch_is_found(program):
     assert f"grids.cu:{line}" in result.stderr
     assert " 719 " in result.stdout
     assert result.returncode == 1
+
+
+def test_blocks_of_a_cooperative_launch_meet(program):
+    result = run(program, "2")
+    assert (result.stdout, result.stderr) == ("0 0 60 60\n", "")
+
+
+def test_a_cooperative_launch_has_to_fit_on_the_device(program):
+    assert run(program, "3").stdout == "720 0 0 0\n"
