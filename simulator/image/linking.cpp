@@ -105,7 +105,7 @@ void add(Module& module, std::unique_ptr<Module> library, const std::string& pro
     for (const Function& function : *library) {
         const Function* known = module.getFunction(function.getName());
         if (known && !known->isDeclaration() && !function.isDeclaration() && !function.hasLocalLinkage() &&
-            !function.hasWeakLinkage())
+            !function.isWeakForLinker() && !known->isWeakForLinker())
             throw LinkError("'" + function.getName().str() + "' of " + name +
                             " is defined in other linked code too");
     }
@@ -147,6 +147,8 @@ void join_compile_units(Module& module) {
     auto& unit = *cast<DICompileUnit>(units->getOperand(0));
     for (DICompileUnit* other : finder.compile_units()) {
         if (other == &unit) continue;
+        // Using-declarations at file scope; the finder does not list them.
+        for (DIImportedEntity* imported : other->getImportedEntities()) nodes.push_back(imported);
         take_lists(unit, *other);
         for (MDNode* node : nodes)
             for (unsigned i = 0; i < node->getNumOperands(); ++i)
