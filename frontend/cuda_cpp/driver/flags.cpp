@@ -205,11 +205,13 @@ void add_dependency_options(const Build& build, const std::string& object, Comma
     const CommandLine& line = build.line;
     const bool all = line.has(Option::dependencies_too);
     if (!all && !line.has(Option::user_dependencies_too)) return;
-    const std::string file = line.last(Option::dependency_file);
-    append(command,
-           {all ? "-MD" : "-MMD", "-MF",
-            file.empty() ? std::filesystem::path(object).replace_extension(".d").string() : file, "-MT",
-            line.has(Option::dependency_target) ? line.last(Option::dependency_target) : object});
+    // An object that exists only until it is linked has its rule in the current folder.
+    std::filesystem::path target(object);
+    if (object.starts_with(build.work.string() + "/")) target = target.filename();
+    std::string file = line.last(Option::dependency_file);
+    if (file.empty()) file = std::filesystem::path(target).replace_extension(".d");
+    if (line.has(Option::dependency_target)) target = line.last(Option::dependency_target);
+    append(command, {all ? "-MD" : "-MMD", "-MF", file, "-MT", target.string()});
     if (line.has(Option::phony_targets)) command.push_back("-MP");
 }
 
