@@ -111,7 +111,7 @@ def test_several_sources_make_one_program(tmp_path):
     result = nvcc("-run", "-DEXTRA=3", *SEVERAL, "-run-args", "word", cwd=tmp_path)
     assert (result.returncode, result.stdout, result.stderr) == (7, "kernel\n1 2 3 word\n", "")
     assert not (tmp_path / "a.out").exists()
-    assert nvcc("cpp.cpp", "cu.cu", "-shared", "-MMD", "-o", "libx.so", cwd=tmp_path).returncode == 0
+    assert nvcc("cpp.cpp", "cu.cu", "-shared", "-MMD", "-o", "liby.so", cwd=tmp_path).returncode == 0
     assert (tmp_path / "cu.d").read_text() == "cu.o: cu.cu\n"
     # Separately, with a library and with rules for make.
     assert nvcc("-c", "main.cu", "cpp.cpp", "-odir", "again", "-MMD", "-MP", cwd=tmp_path).returncode == 0
