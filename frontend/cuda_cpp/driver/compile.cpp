@@ -132,7 +132,8 @@ Command device_command(const Build& build, const std::string& source, const std:
                        const std::string& bitcode, const std::vector<std::string>& without) {
     Command command = clang_command(build, Pass::device, source, identity, without);
     // Bugs are found before any optimiser removes them: -O1 with passes off has the debug information and
-    // attributes of optimised code, and nothing else. The PTX version is one whose instructions clang's headers use.
+    // attributes of optimised code, and nothing else. The PTX version is one whose instructions clang's
+    // headers use.
     for (const char* each : {"-Xclang", "-target-feature", "-Xclang", "+ptx83", "-O1", "-Xclang",
                              "-disable-llvm-passes", "-g", "-Xclang", "-debug-info-kind=limited",
                              "-fno-finite-loops", "-fno-delete-null-pointer-checks", "-MD", "-MF"})

@@ -10,8 +10,8 @@
 namespace cudasim::nvcc {
 namespace {
 
-/// What clang takes for errors by default and GCC, nvcc's usual host compiler, for warnings; and warnings about
-/// what nvcc allows.
+/// What clang takes for errors by default and GCC, nvcc's usual host compiler, for warnings; and warnings
+/// about what nvcc allows.
 constexpr const char* dialect[] = {
     "-Wno-error=c++11-narrowing",
     "-Wno-error=c++11-narrowing-const-reference",

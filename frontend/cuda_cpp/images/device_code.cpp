@@ -37,8 +37,8 @@ bool is_the_users(llvm::StringRef path, llvm::StringRef toolkit) {
            !path.starts_with("/usr/include/") && !path.starts_with("/usr/bin/");
 }
 
-/// With relocatable device code clang 19 defines `x__static__<hash>` (`__intern__` for functions) for what has
-/// internal linkage, and code that it has written before still names `x`.
+/// With relocatable device code clang 19 defines `x__static__<hash>` (`__intern__` for functions) for what
+/// has internal linkage, and code that it has written before still names `x`.
 void name_internal_symbols(llvm::Module& module) {
     std::vector<llvm::GlobalObject*> defined;
     for (llvm::GlobalObject& object : module.global_objects())
@@ -67,7 +67,7 @@ std::set<const llvm::Value*> kernels_of(const llvm::Module& module) {
     return kernels;
 }
 
-/// A whole program's device functions are its own: those that no kernel and no variable needs go, as nvcc's do.
+/// A whole program's device functions are its own: those that no kernel and no variable needs are removed.
 void drop_unused_functions(llvm::Module& module) {
     const auto kernels = kernels_of(module);
     for (llvm::Function& function : module)

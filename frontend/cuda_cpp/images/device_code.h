@@ -17,7 +17,8 @@ struct SourceErrors : std::runtime_error {
 struct DeviceCode {
     /// The folder whose files are not the user's: their texts are left out.
     std::string toolkit;
-    /// Other images of the program may use its functions (nvcc -dc). Else those that no kernel needs are left out.
+    /// Other images of the program may use its functions (nvcc -dc). Else those that no kernel needs are left
+    /// out.
     bool relocatable = false;
 };
 
@@ -25,8 +26,8 @@ struct DeviceCode {
 /// @throws image::ImageError; SourceErrors
 [[nodiscard]] EmbeddedImage image_of_bitcode(const std::string& bitcode, const DeviceCode& about);
 
-/// The function that clang's constructor calls to register the relocatable image of an object. Its name is made
-/// of the source's as clang is given it. include/cudasim/translation_unit.h defines it.
+/// The function that clang's constructor calls to register the relocatable image of an object. Its name is
+/// made of the source's as clang is given it. include/cudasim/translation_unit.h defines it.
 [[nodiscard]] std::string name_of_registration(const std::string& source);
 
 }  // namespace cudasim::cuda_cpp

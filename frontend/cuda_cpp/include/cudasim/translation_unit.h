@@ -6,8 +6,9 @@
 
 #if defined(CUDASIM_REGISTER_LINKED_BINARY) && !defined(__CUDA_ARCH__)
 // With relocatable device code, clang's constructor calls a function with a name of its own for each object,
-// which nvcc's step "device link" is to define. Here device code is linked when the program loads, so the object
-// brings the function itself. Whole programs and shared libraries with the same name take any one of them.
+// which nvcc's step "device link" is to define. Here device code is linked when the program loads, so the
+// object brings the function itself. Whole programs and shared libraries with the same name take any one of
+// them.
 extern "C" {
 void** __cudaRegisterFatBinary(void*);
 void __cudaRegisterFatBinaryEnd(void**);
@@ -20,7 +21,8 @@ __attribute__((weak, visibility("hidden"), used)) void CUDASIM_REGISTER_LINKED_B
     register_globals(handle);
     __cudaRegisterFatBinaryEnd(handle);
     // At the end of the program, or when the shared library is unloaded.
-    __cxa_atexit([](void* each) { __cudaUnregisterFatBinary(static_cast<void**>(each)); }, handle, &__dso_handle);
+    __cxa_atexit([](void* each) { __cudaUnregisterFatBinary(static_cast<void**>(each)); }, handle,
+                 &__dso_handle);
 }
 }
 #endif

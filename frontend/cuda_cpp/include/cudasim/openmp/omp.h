@@ -1,5 +1,5 @@
-// omp.h for clang where it has none of its own (package libomp-19-dev): the host compiler's, whose types LLVM's
-// libomp accepts, too ("gomp compatibility"). nvcc defines the macro.
+// omp.h for clang where it has none of its own (package libomp-19-dev): the host compiler's, whose types
+// LLVM's libomp accepts, too ("gomp compatibility"). nvcc defines the macro.
 #ifndef CUDASIM_OPENMP_OMP_H
 #define CUDASIM_OPENMP_OMP_H
 
