@@ -21,7 +21,8 @@ using namespace llvm;
 /// What the simulator, the CUDA toolkit or LLVM itself brings.
 bool comes_with_the_system(StringRef name) {
     return name.starts_with("llvm.") || name.starts_with("__nv_") || name.starts_with("__cudasim_") ||
-           name.starts_with("cudaCG") || name == "vprintf";
+           name.starts_with("cudaCG") || name == "vprintf" || name == "__assertfail" || name == "malloc" ||
+           name == "free";
 }
 
 std::string shown(Type* type) {
