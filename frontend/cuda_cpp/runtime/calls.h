@@ -20,8 +20,12 @@ void forget_last_error();
 
 /// Ends a call with this result.
 [[noreturn]] void fail(const char* call, cudaError_t code, const std::string& reason);
-/// @throws driver::Error 1 for a null pointer
+/// Whether the process has memory there: a wild pointer is an error, not the end of the program.
+[[nodiscard]] bool is_memory(const void* pointer);
+/// @throws driver::Error 1 for a null pointer and for one to no memory
 void require_argument(const char* call, const void* pointer, const char* what);
+/// The same for an argument that may be null.
+void require_optional(const char* call, const void* pointer, const char* what);
 
 template <typename Body>
 cudaError_t call(const char* name, Body&& body) noexcept {

@@ -210,6 +210,8 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
     constexpr auto name = "cudaDeviceGetStreamPriorityRange";
     return call(name, [&] {
         (void)Process::get().usable(name);
+        require_optional(name, least, "what the least priority is written to");
+        require_optional(name, greatest, "what the greatest priority is written to");
         if (least != nullptr) *least = least_stream_priority;
         if (greatest != nullptr) *greatest = greatest_stream_priority;
     });
@@ -288,9 +290,11 @@ cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, i
 }
 
 cudaError_t cudaDriverGetVersion(int* version) {
-    if (version == nullptr) return noted(cudaErrorInvalidValue);
-    *version = CUDART_VERSION;
-    return cudaSuccess;
+    constexpr auto name = "cudaDriverGetVersion";
+    return call(name, [&] {
+        require_argument(name, version, "what the version is written to");
+        *version = CUDART_VERSION;
+    });
 }
 
 cudaError_t cudaRuntimeGetVersion(int* version) {

@@ -1,6 +1,10 @@
 // Page "Error Handling" of the CUDA Runtime API.
 #include <cuda_runtime_api.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <new>
 
@@ -62,8 +66,23 @@ void fail(const char* call, cudaError_t code, const std::string& reason) {
     throw driver::Error(call, static_cast<driver::CudaResult>(code), reason);
 }
 
+bool is_memory(const void* pointer) {
+    constexpr std::uintptr_t lowest = 0x10000;  // Linux maps nothing below (vm.mmap_min_addr)
+    const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+    if (address < lowest) return false;
+    static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+    unsigned char resident = 0;
+    return mincore(reinterpret_cast<void*>(address / page * page), 1, &resident) == 0 || errno != ENOMEM;
+}
+
 void require_argument(const char* call, const void* pointer, const char* what) {
     if (pointer == nullptr) fail(call, cudaErrorInvalidValue, std::string(what) + " is a null pointer");
+    if (!is_memory(pointer))
+        fail(call, cudaErrorInvalidValue, std::string(what) + " is no address of memory");
+}
+
+void require_optional(const char* call, const void* pointer, const char* what) {
+    if (pointer != nullptr) require_argument(call, pointer, what);
 }
 
 }  // namespace cudasim::cudart

@@ -133,6 +133,7 @@ cudaError_t cudaFuncGetParamInfo(const void* function, size_t index, size_t* off
     constexpr auto name = "cudaFuncGetParamInfo";
     return call(name, [&] {
         require_argument(name, offset, "what the offset is written to");
+        require_optional(name, bytes, "what the size is written to");
         const auto kernel = kernel_of(function, name);
         const auto parameters = kernel->function().parameters();
         if (index >= parameters.size())

@@ -335,7 +335,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* configuration, const v
 
 cudaError_t cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t* configuration, const void* function,
                                      void** arguments) {
-    if (configuration == nullptr) return noted(cudaErrorInvalidValue);
+    if (!is_memory(configuration)) return noted(cudaErrorInvalidValue);
     auto of_thread = *configuration;
     if (of_thread.stream == nullptr) of_thread.stream = cudaStreamPerThread;
     return cudaLaunchKernelExC(&of_thread, function, arguments);

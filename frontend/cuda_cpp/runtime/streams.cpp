@@ -2,6 +2,7 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <initializer_list>
 
 #include "frontend/cuda_cpp/runtime/calls.h"
 #include "frontend/cuda_cpp/runtime/device_settings.h"
@@ -199,7 +200,11 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatu
                                      unsigned long long* id, cudaGraph_t* graph,
                                      const cudaGraphNode_t** dependencies, const cudaGraphEdgeData** edges,
                                      size_t* count) {
-    return with_stream("cudaStreamGetCaptureInfo", stream, status, [&](auto&) {
+    constexpr auto name = "cudaStreamGetCaptureInfo";
+    return with_stream(name, stream, status, [&](auto&) {
+        for (const void* const each :
+             std::initializer_list<const void*>{id, graph, dependencies, edges, count})
+            require_optional(name, each, "what a result is written to");
         *status = cudaStreamCaptureStatusNone;
         if (id != nullptr) *id = 0;
         if (graph != nullptr) *graph = nullptr;
