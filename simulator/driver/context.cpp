@@ -1,7 +1,9 @@
 // Contexts, and the stacks of host threads.
 #include "simulator/driver/context.h"
 
+#include <llvm/ADT/ScopeExit.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -242,9 +244,17 @@ CallInCallback::CallInCallback()
 
 // -- the stack of a thread ----------------------------------------------------------------------------------
 
+/// Destructors of static objects may use CUDA: they run when the thread-local objects of the main thread are gone,
+/// so that its stack is not one of those.
 ContextStack& ContextStack::of_this_thread() {
-    thread_local ContextStack stack;
-    return stack;
+    static thread_local ContextStack* stack = nullptr;
+    if (stack == nullptr) {
+        [[maybe_unused]] thread_local const auto end_of_thread = llvm::make_scope_exit([] {
+            if (gettid() != getpid()) delete std::exchange(stack, nullptr);
+        });
+        stack = new ContextStack;
+    }
+    return *stack;
 }
 
 std::uint64_t ContextStack::current_id() const noexcept {

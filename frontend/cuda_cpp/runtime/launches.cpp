@@ -15,7 +15,9 @@
 #include "frontend/cuda_cpp/host_code/host_lines.h"
 #include "frontend/cuda_cpp/runtime/calls.h"
 #include "frontend/cuda_cpp/runtime/host_calls.h"
+#include "frontend/cuda_cpp/runtime/kept_signals.h"
 #include "frontend/cuda_cpp/runtime/launch_runner.h"
+#include "frontend/cuda_cpp/runtime/of_thread.h"
 #include "frontend/cuda_cpp/runtime/process.h"
 #include "frontend/cuda_cpp/runtime/programs.h"
 #include "frontend/cuda_cpp/runtime/unchecked_launches.h"
@@ -39,10 +41,12 @@ struct Remembered {
 };
 
 /// One entry for each remainder of an address.
-using Memory = std::array<std::unique_ptr<Remembered>, 64>;
+struct Memory {
+    std::array<std::unique_ptr<Remembered>, 64> entries;
+};
 
 Remembered& remembered(const LaunchRequest& request) {
-    thread_local Memory memory;
+    auto& memory = of_thread<Memory>().entries;
     auto& entry = memory[(reinterpret_cast<std::uintptr_t>(request.function) >> 4) % memory.size()];
     Programs& programs = Programs::of_this_process();
     if (entry && entry->function == request.function && entry->generation == programs.generation() &&
@@ -149,6 +153,11 @@ void pack(const LaunchRequest& request, const PreparedKernel& kernel, std::vecto
     }
 }
 
+/// For launches that run at once.
+struct ParameterBuffer {
+    std::vector<std::byte> bytes;
+};
+
 /// What a launch ended with. What a GPU does not notice is reported and no call returns it.
 void end_of_launch(const execution::LaunchResult& result, const PreparedKernel& kernel) {
     const auto* error = result.error();
@@ -166,6 +175,7 @@ void run(const driver::LaunchPlan& plan, std::span<const std::byte> parameters, 
          const HostCall& host) {
     const memory::host_guard::EngineAccess access;
     LaunchRunner& runner = LaunchRunner::of_this_process();
+    if (Process::get().has_made_devices()) keep_signals_of_launches();
     try {
         end_of_launch(
             runner.is_needed()
@@ -187,7 +197,7 @@ void launch_or_throw(const LaunchRequest& request) {
     const auto configuration = checked_configuration(request, kernel);
     driver::StreamWork& work = driver::StreamWork::of_this_process();
     if (work.runs_at_once(false)) {
-        thread_local std::vector<std::byte> buffer;
+        std::vector<std::byte>& buffer = of_thread<ParameterBuffer>().bytes;
         pack(request, kernel, buffer);
         launched.plan.configuration = configuration;
         launched.plan.options.cooperative = request.cooperative;
@@ -211,7 +221,9 @@ struct PushedConfiguration {
     cudaStream_t stream = nullptr;
     const void* return_address = nullptr;  ///< of the line with <<<>>>
 };
-thread_local std::vector<PushedConfiguration> pushed;
+struct PushedConfigurations {
+    std::vector<PushedConfiguration> all;
+};
 /// Of the launch that comes next, which a compiler's stub makes; null for others.
 thread_local const void* launched_from = nullptr;
 
@@ -288,11 +300,13 @@ using namespace cudasim::cudart;
 extern "C" {
 
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes, CUstream_st* stream) {
-    pushed.push_back({grid, block, shared_bytes, stream, __builtin_return_address(0)});
+    of_thread<PushedConfigurations>().all.push_back(
+        {grid, block, shared_bytes, stream, __builtin_return_address(0)});
     return 0;
 }
 
 cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared_bytes, void* stream) {
+    auto& pushed = of_thread<PushedConfigurations>().all;
     if (pushed.empty() || !grid || !block || !shared_bytes || !stream)
         return noted(cudaErrorMissingConfiguration);
     const auto& last = pushed.back();

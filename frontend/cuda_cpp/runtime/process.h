@@ -30,6 +30,8 @@ class Process {
     [[nodiscard]] std::shared_ptr<driver::Context> usable(const char* call) const;
     /// cudaSetDevice
     void set_device(int ordinal) const;
+    /// Whether this is a program in C or C++, and not a library in another language's process.
+    [[nodiscard]] bool has_made_devices() const { return !positions_.empty(); }
     /// The place of a device among the simulated ones, whichever of them the program sees.
     [[nodiscard]] std::size_t position(int ordinal) const;
 
