@@ -19,6 +19,7 @@ FURTHER = """
     TRUE(min(2, 3) == 2 && max(-2, 3) == 3 && min(2u, 3u) == 2u && max(-1, 1u) == 0xffffffffu)           \\
     TRUE(min(-1, 1u) == 1u && max(2LL, 3LL) == 3 && max(-1LL, 1ULL) == ~0ULL && min(1L, 2UL) == 1UL)     \\
     TRUE(min(1.5f, 2.5f) == 1.5f && max(1.5, 2.5f) == 2.5 && sizeof(max(1.5f, 2.5f)) == 4)               \\
+    TRUE(max(0.0f, 0.1) == 0.1 && max(0.1, 0.0f) == 0.1 && min(1.0f, 0.1) == 0.1 && min(0.1, 1.0f) == 0.1)          \\
     TRUE(max(nan_value, 1.0) == 1.0 && min(1.0f, (float)nan_value) == 1.0f && sizeof(min(1.f, 1.)) == 8) \\
     TRUE(abs(-2) == 2 && abs(-2.5f) == 2.5f && abs(-2.5) == 2.5 && abs(-2L) == 2 && abs(-2LL) == 2)      \\
     TRUE(labs(-3L) == 3 && llabs(-3LL) == 3 && fabs(-1.5f) == 1.5f && sizeof(sqrt(2.0f)) == 4)           \\
