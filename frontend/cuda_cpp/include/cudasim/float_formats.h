@@ -1,6 +1,6 @@
-// Rounding to the short floating-point formats, the same bits on host and device: binary16, bfloat16 and those
-// of 8, 6 and 4 bits. NaN results are those of a GPU: all bits of the magnitude set (PTX ISA, "Floating-Point
-// Instructions").
+// Rounding to the short floating-point formats, the same bits on host and device: binary16, bfloat16 and
+// those of 8, 6 and 4 bits. NaN results are those of a GPU: all bits of the magnitude set (PTX ISA,
+// "Floating-Point Instructions").
 #ifndef CUDASIM_FLOAT_FORMATS_H
 #define CUDASIM_FLOAT_FORMATS_H
 

@@ -1,6 +1,7 @@
-// The types of mma.h. The guide leaves open which lane holds which element of a fragment. Here the elements of
-// a matrix lie one behind the other over the lanes, an A by rows and a B by columns, so that words of 32 bits
-// have neighbours along k. Fragments of half have 16 elements, as NVIDIA's; those beyond the matrix repeat it.
+// The types of mma.h. The guide leaves open which lane holds which element of a fragment. Here the elements
+// of a matrix lie one behind the other over the lanes, an A by rows and a B by columns, so that words of 32
+// bits have neighbours along k. Fragments of half have 16 elements, as NVIDIA's; those beyond the matrix
+// repeat it.
 #ifndef CUDASIM_MATRIX_FRAGMENTS_H
 #define CUDASIM_MATRIX_FRAGMENTS_H
 

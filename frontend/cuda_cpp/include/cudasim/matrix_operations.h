@@ -1,6 +1,6 @@
-// The functions of mma.h. Every lane computes its elements of the result, for which it asks the other lanes by
-// shuffles. Sums are made in the order of k, in the accumulator's type, a half's in float and rounded at the
-// end: the guide leaves order and precision of intermediate sums open.
+// The functions of mma.h. Every lane computes its elements of the result, for which it asks the other lanes
+// by shuffles. Sums are made in the order of k, in the accumulator's type, a half's in float and rounded at
+// the end: the guide leaves order and precision of intermediate sums open.
 #ifndef CUDASIM_MATRIX_OPERATIONS_H
 #define CUDASIM_MATRIX_OPERATIONS_H
 

@@ -1,7 +1,7 @@
 // Conversions of cuda_fp8.h, cuda_fp6.h and cuda_fp4.h by name, of one number and of two. Includers define
 // CUDASIM_KIND (what the names have: fp8), CUDASIM_ONE_STORAGE, CUDASIM_TWO_STORAGE, CUDASIM_BITS,
-// CUDASIM_OPTIONS (the parameters behind the number), CUDASIM_OPTIONS_PASSED, CUDASIM_INTERPRETATION (an enum),
-// CUDASIM_PATTERN(double) and CUDASIM_FLOAT(pattern, interpretation).
+// CUDASIM_OPTIONS (the parameters behind the number), CUDASIM_OPTIONS_PASSED, CUDASIM_INTERPRETATION (an
+// enum), CUDASIM_PATTERN(double) and CUDASIM_FLOAT(pattern, interpretation).
 #define CUDASIM_TO_ONE(from, type, value)                                                          \
     CUDASIM_HOST_DEVICE CUDASIM_ONE_STORAGE CUDASIM_JOINED(__nv_cvt_##from##_to_, CUDASIM_KIND, )( \
         const type x, CUDASIM_OPTIONS) {                                                           \

@@ -1,6 +1,6 @@
 // The types of one format of cuda_fp8.h, cuda_fp6.h or cuda_fp4.h: one number, two, four. Includers define
-// CUDASIM_ONE, CUDASIM_TWO, CUDASIM_FOUR, their storage types with _STORAGE behind, CUDASIM_BITS (how many bits
-// apart numbers lie), CUDASIM_PATTERN(double) and CUDASIM_FLOAT(pattern); CUDASIM_WITH_CONSTRUCTORS and
+// CUDASIM_ONE, CUDASIM_TWO, CUDASIM_FOUR, their storage types with _STORAGE behind, CUDASIM_BITS (how many
+// bits apart numbers lie), CUDASIM_PATTERN(double) and CUDASIM_FLOAT(pattern); CUDASIM_WITH_CONSTRUCTORS and
 // CUDASIM_WITH_CONVERSIONS where the program has not turned them off.
 struct __align__(sizeof(CUDASIM_ONE_STORAGE)) CUDASIM_ONE {
     CUDASIM_ONE_STORAGE __x;

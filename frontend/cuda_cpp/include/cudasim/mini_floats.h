@@ -1,5 +1,5 @@
-// Rounding to floating-point formats of 8, 6 and 4 bits and their values (CUDA Math API, "FP8", "FP6" and "FP4
-// Conversion and Data Movement").
+// Rounding to floating-point formats of 8, 6 and 4 bits and their values (CUDA Math API, "FP8", "FP6" and
+// "FP4 Conversion and Data Movement").
 #ifndef CUDASIM_MINI_FLOATS_H
 #define CUDASIM_MINI_FLOATS_H
 
@@ -14,8 +14,8 @@
 
 namespace cudasim {
 
-// Of OCP's formats of 8 bits e5m2 has infinity; e4m3 has one NaN only, and the smaller ones nothing but numbers.
-// As `infinity` stands what follows the largest number.
+// Of OCP's formats of 8 bits e5m2 has infinity; e4m3 has one NaN only, and the smaller ones nothing but
+// numbers. As `infinity` stands what follows the largest number.
 typedef Format<4, -6, 0x7fU> E4m3Format;
 typedef Format<3, -14, 0x7cU> E5m2Format;
 typedef Format<4, 0, 0x20U> E2m3Format;

@@ -1,5 +1,6 @@
-// Conversions of cuda_fp16.h and cuda_bf16.h (CUDA Math API, "Half" and "Bfloat16 Precision Conversion and Data
-// Movement"). See short_float_type.h; CUDASIM_WORD is what stands for the type in names: half or bfloat16.
+// Conversions of cuda_fp16.h and cuda_bf16.h (CUDA Math API, "Half" and "Bfloat16 Precision Conversion and
+// Data Movement"). See short_float_type.h; CUDASIM_WORD is what stands for the type in names: half or
+// bfloat16.
 #define CUDASIM_NAME(before, after) CUDASIM_JOINED(before, CUDASIM_WORD, after)
 #define CUDASIM_VALUE(pattern) cudasim::Of<CUDASIM_SHORT>::of_bits(pattern)
 

@@ -1,6 +1,7 @@
-// What cuda_fp16.h and cuda_bf16.h have for device code only: mathematical functions, shuffles, loads, stores,
-// atomics (CUDA Math API, "Half" and "Bfloat16 Math Functions"; CUDA C++ Programming Guide, "Atomic Functions").
-// See short_float_type.h. The functions are libdevice's of floats, rounded: the same bits as in Python kernels.
+// What cuda_fp16.h and cuda_bf16.h have for device code only: mathematical functions, shuffles, loads,
+// stores, atomics (CUDA Math API, "Half" and "Bfloat16 Math Functions"; CUDA C++ Programming Guide, "Atomic
+// Functions"). See short_float_type.h. The functions are libdevice's of floats, rounded: the same bits as in
+// Python kernels.
 #define CUDASIM_FUNCTION(name, value)                                  \
     CUDASIM_DEVICE_ONLY CUDASIM_SHORT h##name(const CUDASIM_SHORT a) { \
         const float x = cudasim::value_of(a);                          \
