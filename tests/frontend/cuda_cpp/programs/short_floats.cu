@@ -52,6 +52,8 @@ static HD unsigned operand(unsigned i, unsigned which) {
                                       0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7f7f, 0x7f80, 0xff80, 0x7e00, 0xffff, 0x0080};
     if (i < 8000) return special[which == 0 ? i % 20 : which == 1 ? i / 20 % 20 : i / 400];
     const unsigned own = mixed(3 * i + which) & 0xffff;
+    // 1.5 times an odd number is a tie, and the third decides on which side.
+    if (i % 16 == 5) return which == 0 ? word(T(1.5f)) : which == 1 ? (own & 0x7f) | 1 | word(T(1.0f)) : (own & 0x8000) | 1;
     if (which == 0 || i % 2 == 0) return own;
     return (own & 0x87ff) | (mixed(3 * i) & 0x7800);
 }
