@@ -450,7 +450,8 @@ class InitChecks {
     // What is written --------------------------------------------------------------------------------------
 
     void write_states(Instruction& instruction) {
-        if (is_internal(instruction)) return;
+        // Of what the engine itself writes, programs see the copies of parameters that are passed by value.
+        if (is_internal(instruction) && !isa<MemCpyInst>(instruction)) return;
         IRBuilder<> builder(instruction.getContext());
         if (!instruction.isTerminator()) builder.SetInsertPoint(instruction.getNextNode());
         builder.SetCurrentDebugLocation({});
