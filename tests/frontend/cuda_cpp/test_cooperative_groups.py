@@ -2,6 +2,7 @@
 
 import pathlib
 
+import pytest
 from cuda_programs import compiled, needs_clang, nvcc, output_of, run
 
 pytestmark = needs_clang
@@ -87,9 +88,10 @@ int main() {}
 """
 
 
-def test_every_collective_gives_what_the_host_computes(tmp_path):
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_80"])  # without instructions that reduce, and with
+def test_every_collective_gives_what_the_host_computes(tmp_path, architecture):
     source = (PROGRAMS / "groups.cu").read_text()
-    assert output_of(source, tmp_path, "-std=c++17") == "all right\n"
+    assert output_of(source, tmp_path, "-std=c++17", f"-arch={architecture}") == "all right\n"
 
 
 def test_groups_compile_as_cpp11_for_an_early_architecture(tmp_path):

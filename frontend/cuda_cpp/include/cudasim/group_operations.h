@@ -31,11 +31,41 @@ struct bit_or {
     CUDASIM_GROUP T operator()(T a, T b) const { return a | b; }
 };
 
+/// Operations that a warp has an instruction for (redux.sync, from architecture 8.0 on).
+template <typename Operation, typename Value>
+struct __cudasim_redux : cudasim::groups::Truth<false> {
+    CUDASIM_GROUP_STATIC Value of(unsigned, Value value) { return value; }
+};
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+#define CUDASIM_REDUX(operation, type, instruction)                                                   \
+    template <>                                                                                       \
+    struct __cudasim_redux<operation<type>, type> : cudasim::groups::Truth<true> {                    \
+        CUDASIM_GROUP_STATIC type of(unsigned mask, type value) {                                     \
+            return static_cast<type>(__nvvm_redux_sync_##instruction(value, static_cast<int>(mask))); \
+        }                                                                                             \
+    }
+CUDASIM_REDUX(plus, int, add);
+CUDASIM_REDUX(plus, unsigned, add);
+CUDASIM_REDUX(less, int, min);
+CUDASIM_REDUX(less, unsigned, umin);
+CUDASIM_REDUX(greater, int, max);
+CUDASIM_REDUX(greater, unsigned, umax);
+CUDASIM_REDUX(bit_and, int, and);
+CUDASIM_REDUX(bit_and, unsigned, and);
+CUDASIM_REDUX(bit_or, int, or);
+CUDASIM_REDUX(bit_or, unsigned, or);
+CUDASIM_REDUX(bit_xor, int, xor);
+CUDASIM_REDUX(bit_xor, unsigned, xor);
+#undef CUDASIM_REDUX
+#endif
+
 struct __cudasim_collective {
     // Tiles of up to a warp: threads exchange values with the one whose rank differs in one bit.
     template <unsigned Size, typename Value, typename Operation>
     CUDASIM_GROUP_STATIC Value reduce(const __cudasim_lane_tile<Size>& tile, Value value,
                                       Operation& operation) {
+        typedef __cudasim_redux<typename cudasim::groups::Bare<Operation>::type, Value> Redux;
+        if (Redux::value && Size >= 4) return Redux::of(tile.mask(), value);
 #pragma unroll
         for (unsigned bit = Size / 2; bit != 0; bit /= 2) value = operation(value, tile.shfl_xor(value, bit));
         return value;
@@ -58,6 +88,10 @@ struct __cudasim_collective {
     // Coalesced threads: any number of them.
     template <typename Value, typename Operation>
     CUDASIM_GROUP_STATIC Value reduce(const coalesced_group& group, Value value, Operation& operation) {
+        typedef __cudasim_redux<typename cudasim::groups::Bare<Operation>::type, Value> Redux;
+        if (Redux::value) return Redux::of(__cudasim_factory::mask(group), value);
+        typedef __cudasim_redux<typename cudasim::groups::Bare<Operation>::type, Value> Redux;
+        if (Redux::value) return Redux::of(__cudasim_factory::mask(group), value);
         const unsigned threads = group.num_threads(), rank = group.thread_rank();
         for (unsigned distance = 1; distance < threads; distance *= 2) {
             const Value other = group.shfl_down(value, distance);

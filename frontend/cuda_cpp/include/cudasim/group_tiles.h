@@ -63,6 +63,8 @@ class __cudasim_lane_tile : public thread_group {
     }
 
   protected:
+    friend struct __cudasim_collective;
+
     CUDASIM_GROUP __cudasim_lane_tile(unsigned rank, unsigned siblings)
         : thread_group(lanes, mask(), rank, siblings) {}
 
