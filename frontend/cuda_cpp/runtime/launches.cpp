@@ -22,6 +22,7 @@
 #include "frontend/cuda_cpp/runtime/programs.h"
 #include "frontend/cuda_cpp/runtime/unchecked_launches.h"
 #include "simulator/driver/event.h"
+#include "simulator/driver/host_language.h"
 #include "simulator/driver/occupancy.h"
 #include "simulator/driver/stream_work.h"
 #include "simulator/execution/launch_limits.h"
@@ -161,6 +162,12 @@ struct ParameterBuffer {
 /// What a launch ended with. What a GPU does not notice is reported and no call returns it.
 void end_of_launch(const execution::LaunchResult& result, const PreparedKernel& kernel) {
     const auto* error = result.error();
+    if (auto* const host = driver::HostLanguage::of_this_process()) {
+        // There it is an exception, and the context stays usable, as it does after other launches of that language.
+        if (!result.findings.empty()) host->launched(result, kernel.plan().image.sources());
+        if (error != nullptr) Process::get().note_unnoticed(findings::info(error->kind).cuda_error_code);
+        return;
+    }
     if (error == nullptr) return;
     if (!LaunchRunner::of_this_process().tells_findings())
         Process::get().report(*error, kernel.plan().image.sources());

@@ -11,6 +11,7 @@
 #include "frontend/cuda_cpp/runtime/launch_runner.h"
 #include "frontend/cuda_cpp/runtime/unchecked_launches.h"
 #include "simulator/driver/devices.h"
+#include "simulator/driver/host_language.h"
 #include "simulator/driver/launch_options.h"
 #include "simulator/driver/options.h"
 #include "simulator/driver/simulated_device.h"
@@ -21,6 +22,8 @@
 
 namespace cudasim::cudart {
 namespace {
+
+using driver::HostLanguage;
 
 std::atomic<bool> errors_reported{false}, launches_run{false};
 
@@ -79,6 +82,10 @@ execution::LaunchOptions options_of_environment() {
             row.set(options, row.name, in_force.value);
         }
     options.write_output = [](std::string_view text) {
+        if (auto* const host = HostLanguage::of_this_process()) {
+            host->printed(text);
+            return true;
+        }
         return std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
     };
     return options;
@@ -97,6 +104,7 @@ Process::Process() {
     launches_run = true;
     try {
         options_ = options_of_environment();
+        if (auto* const host = HostLanguage::of_this_process()) return host->make_device(0);
         if (driver::Devices::of_this_process().count() != 0) return;
         driver::StreamWork::set_host(std::make_shared<HostProgram>());
         make_devices();
@@ -104,6 +112,8 @@ Process::Process() {
         failed_.emplace(error);
     } catch (const driver::OptionError& error) {
         std::fprintf(stderr, "cudasim: %s\n", error.what());
+        failed_.emplace("", driver::CudaResult::not_initialized, error.what());
+    } catch (const std::exception& error) {  // of the host's language
         failed_.emplace("", driver::CudaResult::not_initialized, error.what());
     }
 }
@@ -139,7 +149,14 @@ int Process::device_count() const {
 
 std::shared_ptr<driver::Context> Process::device(int ordinal, const char* call) const {
     (void)device_count();
-    return driver::Devices::of_this_process().get(ordinal, call);
+    auto context = driver::Devices::of_this_process().get(ordinal, call);
+    require_engine(*context);
+    return context;
+}
+
+void Process::require_engine(const driver::Context& context) {
+    if (context.engine()) return;
+    if (auto* const host = HostLanguage::of_this_process()) host->make_device(context.device());
 }
 
 std::shared_ptr<driver::Context> Process::current() const {
@@ -149,6 +166,7 @@ std::shared_ptr<driver::Context> Process::current() const {
         context = device(0, "cudaSetDevice");
         stack.push(context);
     }
+    require_engine(*context);
     context->activate();
     return context;
 }

@@ -49,6 +49,7 @@ class Process {
   private:
     Process();
     void make_devices();
+    static void require_engine(const driver::Context& context);
 
     execution::LaunchOptions options_;
     std::vector<std::size_t> positions_;   ///< by ordinal; empty where another language made the devices
