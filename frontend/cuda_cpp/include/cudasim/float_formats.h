@@ -141,10 +141,13 @@ template <>
 struct Short<HalfFormat> {
     CUDASIM_MEMBER static unsigned short of(float x) {
 #if defined(__CUDA_ARCH__)
-        const _Float16 rounded = static_cast<_Float16>(x);
+        const unsigned short nan_bits = 0x7fff;
+        _Float16 nan;
+        __builtin_memcpy(&nan, &nan_bits, sizeof nan);
+        const _Float16 rounded = x != x ? nan : static_cast<_Float16>(x);
         unsigned short bits;
         __builtin_memcpy(&bits, &rounded, sizeof bits);
-        return is_nan(x) ? 0x7fff : bits;
+        return bits;
 #else
         const unsigned bits = float_bits(x), sign = bits >> 16 & 0x8000U, magnitude = bits & 0x7fffffffU;
         unsigned rounded;
