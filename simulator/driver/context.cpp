@@ -244,8 +244,8 @@ CallInCallback::CallInCallback()
 
 // -- the stack of a thread ----------------------------------------------------------------------------------
 
-/// Destructors of static objects may use CUDA: they run when the thread-local objects of the main thread are gone,
-/// so that its stack is not one of those.
+/// Destructors of static objects may use CUDA: they run when the thread-local objects of the main
+/// thread are gone, so that its stack is not one of those.
 ContextStack& ContextStack::of_this_thread() {
     static thread_local ContextStack* stack = nullptr;
     if (stack == nullptr) {

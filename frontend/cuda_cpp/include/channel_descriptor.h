@@ -26,9 +26,11 @@ struct Channels {
 #define CUDASIM_CHANNELS(type, count, kind) \
     template <>                             \
     struct ChannelsOf<type> : Channels<8 * static_cast<int>(sizeof(type)) / (count), count, kind> {};
-#define CUDASIM_CHANNELS_OF_VECTORS(type, kind)                                       \
-    CUDASIM_CHANNELS(type##1, 1, kind)                                                \
-    CUDASIM_CHANNELS(type##2, 2, kind) CUDASIM_CHANNELS(type##4, 4, kind) template <> \
+#define CUDASIM_CHANNELS_OF_VECTORS(type, kind) \
+    CUDASIM_CHANNELS(type##1, 1, kind)          \
+    CUDASIM_CHANNELS(type##2, 2, kind)          \
+    CUDASIM_CHANNELS(type##4, 4, kind)          \
+    template <>                                 \
     struct ChannelsOf<type##3> : Channels<8 * static_cast<int>(sizeof(type##1)), 3, kind> {};
 CUDASIM_CHANNELS(char, 1, cudaChannelFormatKindSigned)
 CUDASIM_CHANNELS(signed char, 1, cudaChannelFormatKindSigned)

@@ -78,7 +78,8 @@ cudaError_t cudaInitDevice(int device, unsigned device_flags, unsigned flags) {
 cudaError_t cudaSetValidDevices(int* devices, int count) {
     constexpr auto name = "cudaSetValidDevices";
     return call(name, [&] {
-        if (count < 0) fail(name, cudaErrorInvalidValue, "a negative number of devices");
+        if (count < 0 || count > Process::get().device_count())
+            fail(name, cudaErrorInvalidValue, std::to_string(count) + " devices");
         if (count > 0) require_argument(name, devices, "the list of devices");
         for (int i = 0; i < count; ++i) (void)Process::get().device(devices[i], name);
     });

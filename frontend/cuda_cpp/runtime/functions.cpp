@@ -1,5 +1,5 @@
-// Pages "Execution Control" and "Occupancy" of the CUDA Runtime API: what is known of a kernel, and what is set
-// for it.
+// Pages "Execution Control" and "Occupancy" of the CUDA Runtime API: what is known of a kernel, and
+// what is set for it.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>

@@ -32,8 +32,8 @@
 namespace cudasim::cudart {
 namespace {
 
-/// A kernel as a host thread has launched it, with a plan of its own whose configuration it changes. It is
-/// found by the host function's address, without a lock.
+/// A kernel as a host thread has launched it, with a plan of its own whose configuration it changes. It
+/// is found by the host function's address, without a lock.
 struct Remembered {
     const void* function = nullptr;
     std::uint64_t context = 0, generation = 0;
@@ -74,7 +74,8 @@ bool is_allowed(const execution::DeviceProfile& profile, const execution::Launch
            wanted.block.volume() <= profile.max_threads_per_block;
 }
 
-/// A launch that cannot be is easily overlooked: programs check kernels' errors seldom. Each reason once.
+/// A launch that cannot be is easily overlooked: programs check kernels' errors seldom. Each reason
+/// once.
 [[noreturn]] void refuse(const LaunchRequest& request, const PreparedKernel& kernel, cudaError_t code,
                          const std::string& reason) {
     static std::mutex mutex;
@@ -369,8 +370,8 @@ cudaError_t cudaLaunchCooperativeKernelMultiDevice(cudaLaunchParams* launches, u
                                        launches->sharedMem, launches->stream);
 }
 
-// Objects that nvcc 12.8 and later made ask once for a handle of the kernel and launch that: it is the address
-// that the host knows the kernel by.
+// Objects that nvcc 12.8 and later made ask once for a handle of the kernel and launch that: it is the
+// address that the host knows the kernel by.
 
 cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* host_function) {
     if (kernel == nullptr) return noted(cudaErrorInvalidValue);

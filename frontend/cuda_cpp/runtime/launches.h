@@ -17,8 +17,9 @@ struct LaunchRequest {
     bool is_statement = false;             ///< kernel<<<...>>>(...), which has no result
 };
 
-/// What the configuration, the kernel or the device forbids is the result, at once; what the kernel does wrong
-/// is reported on the standard error, and the next call that waits for the device has it as its result.
+/// What the configuration, the kernel or the device forbids is the result, at once; what the kernel
+/// does wrong is reported on the standard error, and the next call that waits for the device has it as
+/// its result.
 [[nodiscard]] cudaError_t launch(const LaunchRequest& request) noexcept;
 
 }  // namespace cudasim::cudart

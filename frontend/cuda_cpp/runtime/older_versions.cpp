@@ -1,5 +1,5 @@
-// Functions whose form CUDA 13 changed, as executables that were built with CUDA 12 call them (they ask for version
-// libcudart.so.12), and the names with _v2 and _v3 that only CUDA 12 had.
+// Functions whose form CUDA 13 changed, as executables that were built with CUDA 12 call them (they ask
+// for version libcudart.so.12), and the names with _v2 and _v3 that only CUDA 12 had.
 #include <cuda_runtime_api.h>
 
 namespace {

@@ -35,8 +35,8 @@ void end_of_program(int status, void*) {
     _exit(1);
 }
 
-/// This library's constructors run before those of the program, so that the function runs after the program's
-/// own atexit() functions and destructors.
+/// This library's constructors run before those of the program, so that the function runs after the
+/// program's own atexit() functions and destructors.
 [[gnu::constructor]] void note_end_of_program() {
     on_exit(&end_of_program, nullptr);
 }
@@ -91,8 +91,8 @@ execution::LaunchOptions options_of_environment() {
     return options;
 }
 
-/// Work runs in the call that enqueues it, unless it has to wait for a callback of the program's: the call does not
-/// wait for that, as it would not on a GPU.
+/// Work runs in the call that enqueues it, unless it has to wait for a callback of the program's: the
+/// call does not wait for that, as it would not on a GPU.
 class HostProgram final : public driver::StreamHost {
   public:
     [[nodiscard]] bool deferred() const override { return driver::StreamWork::of_this_process().busy(); }

@@ -23,8 +23,8 @@ class Process {
     /// @throws driver::Error 101 for a device that there is not; and as current()
     [[nodiscard]] std::shared_ptr<driver::Context> device(int ordinal, const char* call) const;
     /// The context of the calling thread's device: device 0's before cudaSetDevice().
-    /// @throws driver::Error 100 without devices, 3 in a process that was forked after CUDA was used, 800 in a
-    /// callback of a stream
+    /// @throws driver::Error 100 without devices, 3 in a process that was forked after CUDA was used,
+    /// 800 in a callback of a stream
     [[nodiscard]] std::shared_ptr<driver::Context> current() const;
     /// The same. @throws driver::Error with the failure of a context that is not usable any more
     [[nodiscard]] std::shared_ptr<driver::Context> usable(const char* call) const;
@@ -35,13 +35,14 @@ class Process {
     /// The place of a device among the simulated ones, whichever of them the program sees.
     [[nodiscard]] std::size_t position(int ordinal) const;
 
-    /// Those of the environment (docs/options.md), with what kernels print going to the standard output.
+    /// Those of the environment (docs/options.md), with what kernels print going to the standard
+    /// output.
     [[nodiscard]] const execution::LaunchOptions& launch_options() const { return options_; }
 
     /// Prints an error that a launch ended with. The process ends with status 1 where it would be 0.
     void report(const findings::Finding& finding, std::span<const image::SourceFile> sources);
-    /// An error that does not last, of a launch that has returned: the next call that waits for the device
-    /// returns it.
+    /// An error that does not last, of a launch that has returned: the next call that waits for the
+    /// device returns it.
     void note_unnoticed(int code) { unnoticed_ = code; }
     /// @throws driver::Error with it, once
     void raise_unnoticed(const char* call);

@@ -144,7 +144,8 @@ int main() {
     int count = 0, value = 0;
     unsigned long bytes = 0;
     if (cudaGetDeviceCount(&count) != 0) return 2;
-    for (const bool old : {false, true}) {
+    for (int round = 0; round < 2; ++round) {
+        const bool old = round == 1;
         std::memset(room, 0xEE, sizeof room);
         if ((old ? cudaGetDeviceProperties(room, 0) : cudaGetDeviceProperties_v2(room, 0)) != 0) return 3;
         std::memcpy(&value, room + clock_rate, 4);

@@ -1,5 +1,5 @@
-// Calls every function of the runtime library with arguments that make no sense, each in a process of its own:
-// none may crash or hang. The arguments of the program are the names of the functions.
+// Calls every function of the runtime library with arguments that make no sense, each in a process of
+// its own: none may crash or hang. The arguments of the program are the names of the functions.
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,7 +31,8 @@ int main(int count, char** names) {
         if (function == nullptr) std::printf("%s: not there\n", names[i]), ++failures;
         for (const auto& set : sets) {
             if (function == nullptr) break;
-            // An address that is no memory of the program's may be read: a GPU's runtime crashes there, too.
+            // An address that is no memory of the program's may be read: a GPU's runtime crashes there,
+            // too.
             std::fflush(stdout);
             const pid_t child = fork();
             if (child == 0) {

@@ -11,36 +11,36 @@
 #include <vector>
 
 static int failures = 0;
-#define EXPECT(condition)                                                    \
-    do {                                                                     \
-        if (!(condition)) {                                                  \
-            ++failures;                                                      \
-            std::printf("line %d: not so: %s\n", __LINE__, #condition);      \
-        }                                                                    \
+#define EXPECT(condition)                                               \
+    do {                                                                \
+        if (!(condition)) {                                             \
+            ++failures;                                                 \
+            std::printf("line %d: not so: %s\n", __LINE__, #condition); \
+        }                                                               \
     } while (0)
-#define RETURNS(expected, call)                                                                         \
-    do {                                                                                                \
-        const cudaError_t got = (call);                                                                 \
-        if (got != (expected)) {                                                                        \
-            ++failures;                                                                                 \
-            std::printf("line %d: %s returned %s\n", __LINE__, #call, cudaGetErrorName(got));           \
-        }                                                                                               \
+#define RETURNS(expected, call)                                                               \
+    do {                                                                                      \
+        const cudaError_t got = (call);                                                       \
+        if (got != (expected)) {                                                              \
+            ++failures;                                                                       \
+            std::printf("line %d: %s returned %s\n", __LINE__, #call, cudaGetErrorName(got)); \
+        }                                                                                     \
     } while (0)
 #define WORKS(call) RETURNS(cudaSuccess, call)
 /// A call that fails is also the thread's last error, once.
-#define FAILS(expected, call)                                     \
-    do {                                                          \
-        (void)cudaGetLastError();                                 \
-        RETURNS(expected, call);                                  \
-        EXPECT(cudaPeekAtLastError() == (expected));              \
-        EXPECT(cudaGetLastError() == (expected));                 \
-        EXPECT(cudaGetLastError() == cudaSuccess);                \
+#define FAILS(expected, call)                        \
+    do {                                             \
+        (void)cudaGetLastError();                    \
+        RETURNS(expected, call);                     \
+        EXPECT(cudaPeekAtLastError() == (expected)); \
+        EXPECT(cudaGetLastError() == (expected));    \
+        EXPECT(cudaGetLastError() == cudaSuccess);   \
     } while (0)
-#define LAUNCH_FAILS(expected, ...)                               \
-    do {                                                          \
-        __VA_ARGS__;                                              \
-        EXPECT(cudaGetLastError() == (expected));                 \
-        RETURNS(cudaSuccess, cudaDeviceSynchronize());            \
+#define LAUNCH_FAILS(expected, ...)                    \
+    do {                                               \
+        __VA_ARGS__;                                   \
+        EXPECT(cudaGetLastError() == (expected));      \
+        RETURNS(cudaSuccess, cudaDeviceSynchronize()); \
     } while (0)
 
 __global__ void empty() {}
@@ -70,7 +70,8 @@ static void errors() {
     EXPECT(std::string(cudaGetErrorString(cudaSuccess)) == "no error");
     EXPECT(std::string(cudaGetErrorName(cudaErrorIllegalAddress)) == "cudaErrorIllegalAddress");
     EXPECT(std::string(cudaGetErrorString(cudaErrorInvalidValue)) == "invalid argument");
-    EXPECT(std::string(cudaGetErrorString(cudaErrorInvalidConfiguration)) == "invalid configuration argument");
+    EXPECT(std::string(cudaGetErrorString(cudaErrorInvalidConfiguration)) ==
+           "invalid configuration argument");
     EXPECT(std::string(cudaGetErrorString(cudaErrorMemoryAllocation)) == "out of memory");
     EXPECT(std::string(cudaGetErrorString(cudaErrorIllegalAddress)) ==
            "an illegal memory access was encountered");
@@ -245,10 +246,12 @@ static void streams() {
     static std::vector<int> order;
     static std::atomic<int> in_callback{-1};
     WORKS(cudaStreamAddCallback(
-        stream, [](cudaStream_t, cudaError_t status, void*) { order.push_back(status == cudaSuccess ? 1 : -1); },
+        stream,
+        [](cudaStream_t, cudaError_t status, void*) { order.push_back(status == cudaSuccess ? 1 : -1); },
         nullptr, 0));
     WORKS(cudaLaunchHostFunc(
-        stream, [](void* data) { order.push_back(*static_cast<int*>(data)), in_callback = cudaFree(nullptr); },
+        stream,
+        [](void* data) { order.push_back(*static_cast<int*>(data)), in_callback = cudaFree(nullptr); },
         &least));
     WORKS(cudaStreamSynchronize(stream));
     EXPECT(order.size() == 2 && order[0] == 1 && order[1] == 0);
@@ -259,7 +262,11 @@ static void streams() {
     static std::atomic<bool> may_end{false};
     static std::atomic<int> seen{0};
     WORKS(cudaLaunchHostFunc(
-        stream, [](void*) { while (!may_end) std::this_thread::yield(); }, nullptr));
+        stream,
+        [](void*) {
+            while (!may_end) std::this_thread::yield();
+        },
+        nullptr));
     empty<<<1, 1, 0, stream>>>();
     WORKS(cudaLaunchHostFunc(stream, [](void*) { seen = 1; }, nullptr));
     RETURNS(cudaErrorNotReady, cudaStreamQuery(stream));
@@ -346,7 +353,8 @@ static void functions() {
         WORKS(cudaFuncGetParamInfo(reinterpret_cast<const void*>(sum), i, &offset, &bytes));
         EXPECT(offset == offsets[i] && bytes == sizes[i]);
     }
-    FAILS(cudaErrorInvalidValue, cudaFuncGetParamInfo(reinterpret_cast<const void*>(sum), 4, &offset, &bytes));
+    FAILS(cudaErrorInvalidValue,
+          cudaFuncGetParamInfo(reinterpret_cast<const void*>(sum), 4, &offset, &bytes));
     cudaFunction_t function;
     cudaKernel_t kernel;
     WORKS(cudaGetFuncBySymbol(&function, empty));
@@ -354,7 +362,8 @@ static void functions() {
     WORKS(cudaFuncSetCacheConfig(empty, cudaFuncCachePreferShared));
     WORKS(cudaFuncSetSharedMemConfig(empty, cudaSharedMemBankSizeEightByte));
     WORKS(cudaFuncSetAttribute(empty, cudaFuncAttributePreferredSharedMemoryCarveout, 50));
-    FAILS(cudaErrorInvalidValue, cudaFuncSetAttribute(empty, cudaFuncAttributePreferredSharedMemoryCarveout, 101));
+    FAILS(cudaErrorInvalidValue,
+          cudaFuncSetAttribute(empty, cudaFuncAttributePreferredSharedMemoryCarveout, 101));
     FAILS(cudaErrorInvalidValue, cudaFuncSetAttribute(empty, static_cast<cudaFuncAttribute>(3), 1));
     // Occupancy.
     int blocks = 0, grid = 0, block = 0;
@@ -365,7 +374,8 @@ static void functions() {
     WORKS(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, bounded, 256, 0));
     EXPECT(blocks == 0);
     FAILS(cudaErrorInvalidValue, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, empty, 0, 0));
-    FAILS(cudaErrorInvalidValue, cudaOccupancyMaxActiveBlocksPerMultiprocessor(static_cast<int*>(nullptr), empty, 32, 0));
+    FAILS(cudaErrorInvalidValue,
+          cudaOccupancyMaxActiveBlocksPerMultiprocessor(static_cast<int*>(nullptr), empty, 32, 0));
     WORKS(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, with_dynamic, 32, 1 << 20));
     EXPECT(blocks == 0);
     WORKS(cudaOccupancyMaxPotentialBlockSize(&grid, &block, empty));
@@ -426,7 +436,8 @@ static void launches() {
     std::vector<std::thread> threads;
     for (int t = 0; t < 4; ++t)
         threads.emplace_back([=] {
-            for (int i = 0; i < 50; ++i) sum<<<1, 1>>>(data + t, 1, 0, 0), templated<<<1, 1>>>(data + 8 + t, i);
+            for (int i = 0; i < 50; ++i)
+                sum<<<1, 1>>>(data + t, 1, 0, 0), templated<<<1, 1>>>(data + 8 + t, i);
             WORKS(cudaDeviceSynchronize());
         });
     for (auto& thread : threads) thread.join();
@@ -459,7 +470,8 @@ static void refused() {
     LAUNCH_FAILS(cudaErrorInvalidValue, with_dynamic<<<1, 32, 101 * 1024>>>(data));
     FAILS(cudaErrorInvalidValue,
           cudaFuncSetAttribute(with_dynamic, cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20));
-    FAILS(cudaErrorInvalidValue, cudaFuncSetAttribute(with_dynamic, cudaFuncAttributeMaxDynamicSharedMemorySize, -1));
+    FAILS(cudaErrorInvalidValue,
+          cudaFuncSetAttribute(with_dynamic, cudaFuncAttributeMaxDynamicSharedMemorySize, -1));
     void* nothing[1] = {nullptr};
     FAILS(cudaErrorCooperativeLaunchTooLarge, cudaLaunchCooperativeKernel(empty, 1 << 20, 1024, nothing));
 }
