@@ -117,4 +117,11 @@ std::string with_lines(std::string_view text) {
     }
 }
 
+void put_lines(std::vector<findings::Finding>& findings) {
+    for (auto& finding : findings) {
+        finding.message = with_lines(finding.message);
+        if (finding.object) finding.object->name = with_lines(finding.object->name);
+    }
+}
+
 }  // namespace cudasim::cuda_cpp

@@ -5,6 +5,9 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "simulator/findings/finding.h"
 
 namespace cudasim::cuda_cpp {
 
@@ -13,6 +16,8 @@ namespace cudasim::cuda_cpp {
 
 /// The text with the line in the place of every label in it.
 [[nodiscard]] std::string with_lines(std::string_view text);
+/// The same in the messages of findings and the names of their memory.
+void put_lines(std::vector<findings::Finding>& findings);
 
 /// The variable whose address is the first argument of a call in a line of source: "d_a" for
 /// "CHECK(cudaMalloc((void**)&d_a, bytes));". Empty where there is no such call.

@@ -11,6 +11,7 @@
 
 #include "debugger/control/core_source.h"
 #include "debugger/server/server.h"
+#include "frontend/cuda_cpp/host_code/call_labels.h"
 #include "library/library.h"
 #include "simulator/driver/core_files.h"
 #include "simulator/driver/options.h"
@@ -52,6 +53,11 @@ driver::Content content_of(const image::KernelImage& image) {
     return driver::Content(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
+/// Who reads a record later cannot look up the lines of this process.
+void put_lines(LaunchRecord& record) {
+    for (auto& range : record.memory) range.label = cuda_cpp::with_lines(range.label);
+}
+
 /// What a debugger writes as a core file while a launch stands.
 class CaptureAsCore final : public debugger::CoreSource {
   public:
@@ -62,7 +68,10 @@ class CaptureAsCore final : public debugger::CoreSource {
         LaunchRecord record = capture_.before_launch();
         record.image = content_of(image_);
         record.host_frames = frames_;
-        driver::write_core(path, std::move(record), errors);
+        put_lines(record);
+        auto readable = errors;
+        cuda_cpp::put_lines(readable);
+        driver::write_core(path, std::move(record), readable);
     }
     [[nodiscard]] findings::CallChain host_frames() const override { return frames_; }
 
@@ -199,12 +208,14 @@ execution::LaunchResult LaunchRunner::run(const driver::LaunchPlan& plan,
     } else {
         result = driver::run(plan, parameters, options);
     }
+    cuda_cpp::put_lines(result.findings);
     if (journal.is_open()) journal.launch_ends(number, result.findings, plan.image.sources());
     if (!capture || !capture->wanted()) return result;
     try {
         LaunchRecord record = capture->finish(result, true);
         record.image = content_of(plan.image);
         record.host_frames = frames;
+        put_lines(record);
         if (recorded) keep(record);
         if (cores.wanted() && result.error() != nullptr) {
             const auto core = cores.write(record);
