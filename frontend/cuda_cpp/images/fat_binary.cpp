@@ -13,6 +13,7 @@
 #include "frontend/cuda_cpp/images/lz4_block.h"
 #include "frontend/ptx/reader.h"
 #include "simulator/image/byte_stream.h"
+#include "simulator/image/linking.h"
 
 namespace cudasim::cuda_cpp {
 namespace {
@@ -187,6 +188,21 @@ image::KernelImage read_fat_binary(std::span<const std::byte> fat_binary, unsign
     const FatBinaryEntry entry = best_ptx(fat_binary, capability);
     return ptx::read(ptx_of(entry), "embedded PTX for compute_" + std::to_string(entry.architecture),
                      ptx::Entries::kernels);
+}
+
+image::KernelImage read_linked_fat_binaries(std::span<const void* const> files, unsigned capability) {
+    std::vector<image::KernelImage> parts;
+    std::optional<NoPtxError> without;
+    for (const void* file : files) {
+        try {
+            parts.push_back(read_fat_binary(fat_binary_at(file), capability));
+        } catch (const NoPtxError& error) {
+            if (!without) without.emplace(error);
+        }
+    }
+    if (parts.empty() && without) throw NoPtxError(*without);
+    if (parts.empty()) refuse("no file was linked");
+    return parts.size() == 1 ? parts.front() : image::linked(parts);
 }
 
 }  // namespace cudasim::cuda_cpp

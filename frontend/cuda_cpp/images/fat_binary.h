@@ -76,4 +76,10 @@ struct FatBinaryEntry {
 /// @throws NoPtxError, FatBinaryError, ptx::PtxError
 [[nodiscard]] image::KernelImage read_fat_binary(std::span<const std::byte> fat_binary, unsigned capability);
 
+/// Code of several files that nvcc -rdc=true has compiled, which use each other's functions and variables, as
+/// one image. Files without PTX are left out, as long as one has it: NVIDIA's device runtime is among them.
+/// @param files a fat binary each @throws as read_fat_binary(), image::LinkError
+[[nodiscard]] image::KernelImage read_linked_fat_binaries(std::span<const void* const> files,
+                                                          unsigned capability);
+
 }  // namespace cudasim::cuda_cpp

@@ -26,10 +26,14 @@ const void* library_of(const void* address) {
     return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
 }
 
-image::KernelImage image_of_nvcc(const void* data, const driver::Context& context) {
+image::KernelImage image_of_nvcc(const void* data, const void* const* files, const driver::Context& context) {
     const execution::DeviceProfile& profile = context.engine()->device.profile();
     const int capability = 10 * profile.compute_capability_major + profile.compute_capability_minor;
-    return cuda_cpp::read_fat_binary(cuda_cpp::fat_binary_at(data), static_cast<unsigned>(capability));
+    if (files == nullptr)
+        return cuda_cpp::read_fat_binary(cuda_cpp::fat_binary_at(data), static_cast<unsigned>(capability));
+    std::size_t count = 0;
+    while (files[count] != nullptr) ++count;
+    return cuda_cpp::read_linked_fat_binaries({files, count}, static_cast<unsigned>(capability));
 }
 
 /// Calls read(); what is wrong with the image becomes the driver's error.
@@ -61,9 +65,10 @@ Programs& Programs::of_this_process() {
     return programs;
 }
 
-std::size_t Programs::add_image(const void* data) {
+std::size_t Programs::add_image(const void* data, const void* const* files) {
     const std::lock_guard lock(mutex_);
-    images_.push_back({.data = data, .library = library_of(data), .on_devices = {}, .refused = {}});
+    images_.push_back(
+        {.data = data, .files = files, .library = library_of(data), .on_devices = {}, .refused = {}});
     return images_.size() - 1;
 }
 
@@ -122,7 +127,8 @@ std::shared_ptr<Programs::OnDevice> Programs::load(const std::shared_ptr<driver:
         ManagedVariables::of_this_process().bind(loaded->module);
     };
     with_errors_of_images([&] {
-        if (cuda_cpp::is_fat_binary(image.data)) return as_module(image_of_nvcc(image.data, *context));
+        if (cuda_cpp::is_fat_binary(image.data))
+            return as_module(image_of_nvcc(image.data, image.files, *context));
         const auto embedded = cuda_cpp::read_embedded_image(image.data);
         if (!embedded.relocatable) return as_module(cuda_cpp::for_simulator(embedded));
         std::vector<image::KernelImage> parts;
@@ -209,7 +215,8 @@ namespace {
 struct FatBinaryWrapper {
     int magic, version;
     const void* data;
-    void* file_name_or_fatbins;
+    void*
+        file_name_or_fatbins;  ///< version 1: a name; 2, of what nvcc -rdc=true linked: a list of files' data
 };
 
 /// Handles of images are their numbers, from 1.
@@ -222,7 +229,10 @@ std::size_t program_of(void** handle) {
 extern "C" {
 
 void** __cudaRegisterFatBinary(void* wrapper) {
-    const auto program = Programs::of_this_process().add_image(static_cast<FatBinaryWrapper*>(wrapper)->data);
+    const auto& given = *static_cast<const FatBinaryWrapper*>(wrapper);
+    const auto* files =
+        given.version == 2 ? static_cast<const void* const*>(given.file_name_or_fatbins) : nullptr;
+    const auto program = Programs::of_this_process().add_image(given.data, files);
     return reinterpret_cast<void**>(program + 1);
 }
 void __cudaRegisterFatBinaryEnd(void** handle) {

@@ -28,7 +28,8 @@ class Programs {
     [[nodiscard]] static Programs& of_this_process();
 
     /// @param data what the fat binary wrapper points to
-    std::size_t add_image(const void* data);
+    /// @param files of what nvcc linked (-rdc=true): a fat binary of each file, null behind the last; else null
+    std::size_t add_image(const void* data, const void* const* files);
     void add_kernel(std::size_t program, const void* host_function, std::string name);
     void add_variable(std::size_t program, const void* host_variable, std::string name);
     /// All kernels and variables of an image are registered.
@@ -55,8 +56,9 @@ class Programs {
         std::map<std::string, std::shared_ptr<PreparedKernel>, std::less<>> kernels;
     };
     struct Image {
-        const void* data = nullptr;     ///< null: removed
-        const void* library = nullptr;  ///< where the executable or shared library begins that holds it
+        const void* data = nullptr;          ///< null: removed
+        const void* const* files = nullptr;  ///< see add_image()
+        const void* library = nullptr;       ///< where the executable or shared library begins that holds it
         std::map<std::uint64_t, std::shared_ptr<OnDevice>> on_devices;  ///< by context id
         std::optional<driver::Error> refused;                           ///< why it cannot be loaded
     };

@@ -112,3 +112,34 @@ def test_machine_code_alone_is_refused_with_the_flag(nvidias):
     assert "-gencode arch=compute_90,code=compute_90" in result.stderr
     assert result.stderr.count("SASS") == 1  # though two launches are refused
     assert result.returncode == 1
+
+
+def test_files_that_use_each_others_functions_and_variables(nvidias):
+    """nvcc -rdc=true: each file's PTX stays apart in the executable."""
+    kernel = nvidias(
+        "extern __device__ int offset; __device__ int squared(int); __device__ int first = 1;"
+        "__global__ void kernel(int* p) { p[threadIdx.x] = squared(threadIdx.x) + offset + first; }"
+        "void launch(int* p) { kernel<<<1, 4>>>(p); }",
+        "kernel.o",
+        *("-rdc=true", "-c", "-gencode", "arch=compute_80,code=[sm_80,compute_80]"),
+    )
+    program = nvidias(
+        """
+        #include <cstdio>
+        __device__ int offset = 100;
+        __device__ int squared(int x) { return x * x; }
+        void launch(int*);
+        int main() {
+            int *p, h[4], seven = 7;
+            cudaMalloc((void**)&p, sizeof h);
+            cudaMemcpyToSymbol(offset, &seven, sizeof seven);
+            launch(p);
+            cudaMemcpy(h, p, sizeof h, cudaMemcpyDeviceToHost);
+            printf("%d %d %d %d\\n", h[0], h[1], h[2], h[3]);
+        }
+        """,
+        "separate",
+        *(kernel, "-rdc=true", "-cudart", "shared", "-gencode", "arch=compute_80,code=[sm_80,compute_80]"),
+    )
+    result = run(program, LD_LIBRARY_PATH=str(LIBRARIES))
+    assert (result.returncode, result.stdout, result.stderr) == (0, "8 9 12 17\n", "")
