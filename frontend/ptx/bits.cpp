@@ -218,8 +218,8 @@ void translate_count(InstructionContext& at) {
 /// sign.
 ///
 /// The modes take two bits of c instead, which stand for digits: .f4e and .b4e four bytes on from there,
-/// upwards and downwards; .rc8 the same byte, .rc16 the same half; .ecl and .ecr what lies between an edge and
-/// byte c, and byte c from there on.
+/// upwards and downwards; .rc8 the same byte, .rc16 the same half; .ecl and .ecr what lies between an edge
+/// and byte c, and byte c from there on.
 Value* digits_of_mode(InstructionContext& at, Value* c) {
     struct Mode {
         std::string_view name;

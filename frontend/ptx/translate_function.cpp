@@ -60,8 +60,8 @@ constexpr SpecialRegister special_registers[] = {
     {"%globaltimer", llvm::Intrinsic::nvvm_read_ptx_sreg_globaltimer},
 };
 
-/// Registers that are the same everywhere here: a cluster is one block, no performance is counted, and nothing
-/// of shared memory is reserved. The registers envreg3 to 31 belong to the driver, which sets none of them.
+/// Registers that are the same everywhere here: a cluster is one block, no performance is counted, and
+/// nothing of shared memory is reserved. The registers envreg3 to 31 belong to the driver, which sets none.
 std::optional<std::uint32_t> constant_register(std::string_view name) {
     if (name.starts_with("%envreg") && name != "%envreg1" && name != "%envreg2") return 0;
     if (name.starts_with("%cluster_ctaid.") || name == "%cluster_ctarank") return 0;

@@ -1,5 +1,5 @@
-// Video instructions (PTX ISA, "Video Instructions"): arithmetic on parts of words, of one part each (vadd), on
-// two halves (vadd2) or on four bytes (vadd4), with a second operation or parts that are kept.
+// Video instructions (PTX ISA, "Video Instructions"): arithmetic on parts of words, of one part each (vadd),
+// on two halves (vadd2) or on four bytes (vadd4), with a second operation or parts that are kept.
 #include <llvm/IR/Intrinsics.h>
 
 #include <optional>

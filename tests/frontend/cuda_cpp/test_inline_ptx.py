@@ -1,5 +1,7 @@
 """asm statements in .cu files: what they compute, and where they are refused."""
 
+import re
+
 from cuda_programs import compiled, needs_clang, nvcc, output_of, run
 
 pytestmark = needs_clang
@@ -157,7 +159,8 @@ def test_what_cannot_be_translated_is_an_error_at_its_line(tmp_path):
     (tmp_path / "wrong.cu").write_text(WRONG)
     result = nvcc("-o", "wrong", "wrong.cu", cwd=tmp_path)
     assert result.returncode != 0
-    errors = [line.split("wrong.cu:")[1] for line in result.stderr.splitlines() if "error:" in line]
+    found = (re.search(r"wrong\.cu:(\d+):(?:\d+:)? (error: .*)", line) for line in result.stderr.splitlines())
+    errors = [f"{place[1]}: {place[2]}" for place in found if place]
     assert errors == [
         "3: error: inline assembly, line 1, \"nonsense.u32 %0, %1;\": the instruction 'nonsense.u32' is not supported",
         "8: error: inline assembly, line 2, \"add.u32 %0, %0, undeclared;\": 'undeclared' is not declared",
