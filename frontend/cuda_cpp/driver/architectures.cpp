@@ -16,6 +16,9 @@ constexpr int known[] = {30, 32, 35, 37, 50, 52, 53, 60,  61,  62,  70,  72,
                          75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121};
 constexpr int major_ones[] = {75, 80, 90, 100, 110, 120};
 constexpr int oldest_of_nvcc = 75;
+/// What is asked for older GPUs is compiled for this: programs bring functions of their own where __CUDA_ARCH__
+/// is less (atomicAdd() of double), which the headers have.
+constexpr int oldest_compiled = 60;
 
 struct Name {
     int number = 0;
@@ -98,7 +101,10 @@ Architectures architectures(const CommandLine& line) {
             best = &name;
     if (best != nullptr) {
         // clang 19 has no sm_88, which differs from sm_87 in nothing that device code can see.
-        const int number = best->number == 88 ? 87 : best->number;
+        const int number = best->number == 88 ? 87 : std::max(best->number, oldest_compiled);
+        if (best->number < oldest_compiled)
+            result.remark =
+                "the architectures asked for are older than what device code is compiled for: sm_60";
         result.chosen = "sm_" + std::to_string(number) + (best->specific ? "a" : "");
     } else {
         result.chosen = "sm_90a";

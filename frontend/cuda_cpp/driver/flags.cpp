@@ -151,7 +151,8 @@ Command clang_command(const Build& build, Pass pass, const std::string& source, 
     if (line.has(Option::relaxed_constexpr)) command.push_back("-D__CUDACC_RELAXED_CONSTEXPR__=1");
     if (line.has(Option::device_debug)) command.push_back("-D__CUDACC_DEBUG__=1");
     if (line.last(Option::default_stream) == "per-thread")
-        append(command, {"-Xclang", "-fgpu-default-stream=per-thread"});
+        append(command,
+               {"-Xclang", "-fgpu-default-stream=per-thread"});  // the driver passes it on for HIP only
     add_numbers(build, pass, command);
     // Headers of ours come before those of the system, among which can be an installed toolkit's.
     append(command, {"-isystem", build.tools.clang_headers / "cuda_wrappers", "-isystem",

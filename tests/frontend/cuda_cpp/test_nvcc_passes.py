@@ -269,6 +269,15 @@ int main() {
 """
 
 
+def test_default_stream_per_thread(tmp_path):
+    (tmp_path / "a.cu").write_text(
+        "__global__ void k() {}\nint main() { k<<<1, 1>>>(); return cudaGetLastError(); }\n"
+    )
+    result = nvcc("-run", "--default-stream", "per-thread", "a.cu", "-keep", cwd=tmp_path)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+    assert b"cudaLaunchKernel_ptsz" in (tmp_path / "a.o").read_bytes()
+
+
 def test_what_nvcc_accepts_is_no_error(tmp_path):
     (tmp_path / "a.cu").write_text(DIALECT)
     result = nvcc("-c", "a.cu", "-std=c++17", "--extended-lambda", cwd=tmp_path)
