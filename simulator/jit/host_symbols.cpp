@@ -26,8 +26,8 @@ void __truncdfhf2();
 namespace cudasim::jit {
 namespace {
 
-/// Functions of compiler-rt for bfloat16, which libgcc 12 lacks. The result is the lower half of a floating-point
-/// register, as that of a function that returns float.
+/// Functions of compiler-rt for bfloat16, which libgcc 12 lacks. The result is the lower half of a
+/// floating-point register, as that of a function that returns float.
 float nearest_bfloat(float x) {
     const auto bits = std::bit_cast<std::uint32_t>(x);
     std::uint32_t upper = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
