@@ -16,8 +16,8 @@ constexpr int known[] = {30, 32, 35, 37, 50, 52, 53, 60,  61,  62,  70,  72,
                          75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121};
 constexpr int major_ones[] = {75, 80, 90, 100, 110, 120};
 constexpr int oldest_of_nvcc = 75;
-/// What is asked for older GPUs is compiled for this: programs bring functions of their own where __CUDA_ARCH__
-/// is less (atomicAdd() of double), which the headers have.
+/// What is asked for older GPUs is compiled for this: programs bring functions of their own where
+/// __CUDA_ARCH__ is less (atomicAdd() of double), which the headers have.
 constexpr int oldest_compiled = 60;
 
 struct Name {

@@ -12,6 +12,7 @@
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/Path.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
+#include <llvm/Transforms/Utils/ModuleUtils.h>
 
 #include <map>
 #include <set>
@@ -52,6 +53,16 @@ void name_internal_symbols(llvm::Module& module) {
             used->replaceAllUsesWith(object);
             used->eraseFromParent();
         }
+}
+
+/// clang's list of what host code uses and other files define. It keeps symbols for NVIDIA's linker, is of no
+/// use to a kernel, and as a variable it would need the addresses of kernels.
+void drop_list_of_external_symbols(llvm::Module& module) {
+    llvm::GlobalVariable* list = module.getGlobalVariable("__clang_gpu_used_external", true);
+    if (list == nullptr) return;
+    llvm::removeFromUsedLists(module,
+                              [&](const llvm::Constant* used) { return used->stripPointerCasts() == list; });
+    list->eraseFromParent();
 }
 
 std::set<const llvm::Value*> kernels_of(const llvm::Module& module) {
@@ -108,6 +119,7 @@ EmbeddedImage image_of_bitcode(const std::string& bitcode, const DeviceCode& abo
     auto module = llvm::parseBitcodeFile({llvm::StringRef(bitcode), "device code"}, context);
     if (!module) throw image::ImageError("device code: " + llvm::toString(module.takeError()));
     name_internal_symbols(**module);
+    drop_list_of_external_symbols(**module);
     make_managed(**module);
     if (!about.relocatable) drop_unused_functions(**module);
     std::map<std::string, std::string> texts;

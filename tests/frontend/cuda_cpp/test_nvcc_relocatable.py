@@ -15,6 +15,7 @@ static __device__ int mine = 5;
 namespace { __constant__ int hidden = 100; }
 static __global__ void kernel(int* x) { *x = plus_offset(twice(1)) + mine + hidden; }
 int second();
+__global__ void kernel_of_the_other_file(int* x);
 int main() {
     int *x, y = 0, z = 50;
     cudaMalloc(&x, sizeof(int));
@@ -26,6 +27,9 @@ int main() {
     kernel<<<1, 1>>>(x);
     cudaMemcpy(&y, x, sizeof(int), cudaMemcpyDeviceToHost);
     printf("%d %d\\n", y, second());
+    kernel_of_the_other_file<<<1, 1>>>(x);
+    cudaMemcpy(&y, x, sizeof(int), cudaMemcpyDeviceToHost);
+    printf("%d\\n", y);
 }
 """
 SECOND = """
@@ -35,6 +39,7 @@ template <typename T> __device__ T twice(T x) { return 2 * x; }
 static __device__ int mine = 7;
 namespace { __constant__ int hidden = 200; }
 static __global__ void kernel(int* x) { *x = plus_offset(twice(1)) + mine + hidden; }
+__global__ void kernel_of_the_other_file(int* x) { *x = 8; }
 int second() {
     int *x, y = 0;
     cudaMalloc(&x, sizeof(int));
@@ -55,7 +60,7 @@ def test_files_share_what_is_external_and_keep_what_is_not(tmp_path):
     result = nvcc("-arch=sm_75", "one/code.o", "two/code.o", "-o", "program", cwd=tmp_path)
     assert (result.returncode, result.stderr) == (0, "")
     done = run(tmp_path / "program")
-    assert (done.stdout, done.stderr) == ("147 249\n202 259\n", "")
+    assert (done.stdout, done.stderr) == ("147 249\n202 259\n8\n", "")
 
 
 def test_whole_programs_keep_their_names_apart_too(tmp_path):
@@ -68,4 +73,4 @@ def test_whole_programs_keep_their_names_apart_too(tmp_path):
     result = nvcc("a.cu", "b.cu", "-o", "program", cwd=tmp_path)
     assert (result.returncode, result.stderr) == (0, "")
     done = run(tmp_path / "program")
-    assert (done.stdout, done.stderr) == ("147 249\n202 249\n", "")
+    assert (done.stdout, done.stderr) == ("147 249\n202 249\n8\n", "")
