@@ -14,6 +14,14 @@ template <typename T> __device__ T twice(T x) { return 2 * x; }
 static __device__ int mine = 5;
 namespace { __constant__ int hidden = 100; }
 static __global__ void kernel(int* x) { *x = plus_offset(twice(1)) + mine + hidden; }
+template <int N> __global__ void of_a_template(int* x) { *x = N + threadIdx.x; }
+struct Launcher {
+    void launch(int* x) {
+        int blocks = 0;  // clang notes kernels that host code takes the address of
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, of_a_template<9>, 32, 0);
+        if (blocks > 0) of_a_template<9><<<1, 1>>>(x);
+    }
+};
 int second();
 __global__ void kernel_of_the_other_file(int* x);
 int main() {
@@ -28,6 +36,9 @@ int main() {
     cudaMemcpy(&y, x, sizeof(int), cudaMemcpyDeviceToHost);
     printf("%d %d\\n", y, second());
     kernel_of_the_other_file<<<1, 1>>>(x);
+    cudaMemcpy(&y, x, sizeof(int), cudaMemcpyDeviceToHost);
+    printf("%d\\n", y);
+    Launcher{}.launch(x);
     cudaMemcpy(&y, x, sizeof(int), cudaMemcpyDeviceToHost);
     printf("%d\\n", y);
 }
@@ -60,7 +71,7 @@ def test_files_share_what_is_external_and_keep_what_is_not(tmp_path):
     result = nvcc("-arch=sm_75", "one/code.o", "two/code.o", "-o", "program", cwd=tmp_path)
     assert (result.returncode, result.stderr) == (0, "")
     done = run(tmp_path / "program")
-    assert (done.stdout, done.stderr) == ("147 249\n202 259\n8\n", "")
+    assert (done.stdout, done.stderr) == ("147 249\n202 259\n8\n9\n", "")
 
 
 def test_whole_programs_keep_their_names_apart_too(tmp_path):
@@ -73,4 +84,4 @@ def test_whole_programs_keep_their_names_apart_too(tmp_path):
     result = nvcc("a.cu", "b.cu", "-o", "program", cwd=tmp_path)
     assert (result.returncode, result.stderr) == (0, "")
     done = run(tmp_path / "program")
-    assert (done.stdout, done.stderr) == ("147 249\n202 249\n8\n", "")
+    assert (done.stdout, done.stderr) == ("147 249\n202 249\n8\n9\n", "")
