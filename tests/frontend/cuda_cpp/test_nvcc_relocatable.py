@@ -14,10 +14,18 @@ template <typename T> __device__ T twice(T x) { return 2 * x; }
 static __device__ int mine = 5;
 namespace { __constant__ int hidden = 100; }
 static __global__ void kernel(int* x) { *x = plus_offset(twice(1)) + mine + hidden; }
-template <int N> __global__ void of_a_template(int* x) { *x = N + threadIdx.x; }
+// clang notes that host code may use threadIdx, which nobody defines.
+__host__ __device__ int number() {
+#ifdef __CUDA_ARCH__
+    return threadIdx.x;
+#else
+    return 0;
+#endif
+}
+template <int N> __global__ void of_a_template(int* x) { *x = N + number(); }
 struct Launcher {
     void launch(int* x) {
-        int blocks = 0;  // clang notes kernels that host code takes the address of
+        int blocks = 0;
         cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, of_a_template<9>, 32, 0);
         if (blocks > 0) of_a_template<9><<<1, 1>>>(x);
     }
