@@ -62,6 +62,12 @@ def test_what_is_not_done_is_a_function_of_the_reference():
     listed = re.findall(r"^NOT_DONE\((\w+)\)", NOT_DONE.read_text(), re.MULTILINE)
     assert len(listed) == len(set(listed))
     assert set(listed) <= expected_names()
+    defined = {
+        name
+        for path in NOT_DONE.parent.glob("*.cpp")
+        for name in re.findall(r"^cudaError_t (_*cuda\w+)\(", path.read_text(), re.MULTILINE)
+    }
+    assert set(listed) & defined == set()
 
 
 def test_functions_with_two_forms_have_both_versions():
