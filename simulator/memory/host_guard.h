@@ -1,15 +1,16 @@
-// Keeps host code out of device memory, as a GPU does. A process that asks for it has the pages of its arenas
-// inaccessible while no engine work runs: host code that reads or writes there gets a segmentation fault.
+// Keeps host code out of device memory, as a GPU does. A process that asks for it has the pages of its
+// arenas inaccessible while no engine work runs: host code that reads or writes there gets a segmentation
+// fault.
 //
 //   host_guard::start();                   // once
 //   const host_guard::EngineAccess open;   // around whatever the engine does with device memory
 //
 // Memory that the host shares with kernels (page-locked, mapped, managed) stays accessible.
 //
-// Changing the protection of pages costs microseconds, and more for memory that is large and in use. It takes
-// no more than a small part of the process's time: where engine work follows engine work too quickly, the
-// memory stays open in between, and host code is not caught there. The host's synchronisation with the device
-// is where most wrong accesses follow, and may use all of the allowance.
+// Changing the protection of pages costs microseconds, and more for memory that is large and in use. It
+// takes no more than a small part of the process's time: where engine work follows engine work too quickly,
+// the memory stays open in between, and host code is not caught there. The host's synchronisation with the
+// device is where most wrong accesses follow, and may use all of the allowance.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// What reports call the memory of C++ programs: by the call that allocated it. An allocation is labelled with
-// the function and its return address, "cudaMalloc@0x55d0c0de1234", which costs no look-up; when a report is
-// written the line takes its place: "d_a (cudaMalloc at main.cu:12)".
+// What reports call the memory of C++ programs: by the call that allocated it. An allocation is labelled
+// with the function and its return address, "cudaMalloc@0x55d0c0de1234", which costs no look-up; when a
+// report is written the line takes its place: "d_a (cudaMalloc at main.cu:12)".
 #pragma once
 
 #include <string>

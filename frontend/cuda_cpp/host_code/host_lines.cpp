@@ -66,7 +66,8 @@ std::string without_parameters(std::string_view name) {
 }
 
 findings::CallChain look_up(std::uint64_t address) {
-    // Kept, with the debug information it has read, until the process ends: reports are also made at its exit.
+    // Kept, with the debug information it has read, until the process ends: reports are also made at its
+    // exit.
     static std::mutex mutex;
     static auto& symbolizer = *new llvm::symbolize::LLVMSymbolizer;
     const InFile where = in_file(address);

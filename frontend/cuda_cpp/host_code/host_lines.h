@@ -1,5 +1,5 @@
-// The source lines of a program's host code, from the DWARF of its executable and shared libraries. nvcc compiles
-// host code with line tables, whatever the options.
+// The source lines of a program's host code, from the DWARF of its executable and shared libraries. nvcc
+// compiles host code with line tables, whatever the options.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace cudasim::cuda_cpp {
 
-/// The call that returns to this address: the innermost function first, then those into which it was inlined.
-/// Functions of the toolkit's headers are left out. Empty where the code has no line table.
-/// The first question about a file reads its debug information, which takes milliseconds.
+/// The call that returns to this address: the innermost function first, then those into which it was
+/// inlined. Functions of the toolkit's headers are left out. Empty where the code has no line table. The
+/// first question about a file reads its debug information, which takes milliseconds.
 [[nodiscard]] findings::CallChain host_lines(const void* return_address);
 
 /// The same for an instruction, as a signal handler gets it.

@@ -114,7 +114,8 @@ bool make_managed(llvm::Module& module) {
     llvm::SmallVector<llvm::GlobalVariable*> found;
     for (llvm::GlobalVariable& variable : module.globals())
         if (variable.getSection() == managed_section) found.push_back(&variable);
-    // With relocatable device code clang lists the variables of other files in an array, which nothing reads.
+    // With relocatable device code clang lists the variables of other files in an array, which nothing
+    // reads.
     if (auto* list = module.getNamedGlobal("__clang_gpu_used_external"); list != nullptr && !found.empty()) {
         llvm::removeFromUsedLists(module, [&](llvm::Constant* each) { return each == list; });
         list->removeDeadConstantUsers();

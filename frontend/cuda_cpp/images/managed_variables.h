@@ -1,9 +1,10 @@
-// Variables that are declared __managed__ (CUDA C++ Programming Guide, "Managed Memory"): host code and kernels
-// use one and the same memory. Here that is the host's variable, whose address kernels are told when their image
-// is loaded: in the image a variable x becomes a pointer, __cudasim_managed_x, and every use of x loads it.
+// Variables that are declared __managed__ (CUDA C++ Programming Guide, "Managed Memory"): host code and
+// kernels use one and the same memory. Here that is the host's variable, whose address kernels are told when
+// their image is loaded: in the image a variable x becomes a pointer, __cudasim_managed_x, and every use of
+// x loads it.
 //
-// cuda_runtime.h declares the variables as __device__ in a section of this name, which both of clang's passes
-// keep. clang leaves the host's variable without its initial value; the image has it.
+// cuda_runtime.h declares the variables as __device__ in a section of this name, which both of clang's
+// passes keep. clang leaves the host's variable without its initial value; the image has it.
 #pragma once
 
 #include <cstddef>

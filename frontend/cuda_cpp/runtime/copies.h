@@ -23,7 +23,8 @@ namespace cudasim::cudart {
 [[noreturn]] void refuse(const char* function, const std::string& reason,
                          cudaError_t code = cudaErrorInvalidValue);
 
-/// The stream by its handle, of the current device. @throws driver::Error with cudaErrorInvalidResourceHandle
+/// The stream by its handle, of the current device. @throws driver::Error with
+/// cudaErrorInvalidResourceHandle
 [[nodiscard]] streams::StreamKey stream_of(const std::shared_ptr<driver::Context>& current,
                                            cudaStream_t stream, const char* function);
 

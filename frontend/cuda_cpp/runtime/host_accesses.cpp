@@ -29,7 +29,8 @@ namespace {
 struct sigaction previous{};
 std::atomic<bool> reporting{false};
 
-/// The report reads debug information and asks for memory, which may wait for what the interrupted code holds.
+/// The report reads debug information and asks for memory, which may wait for what the interrupted code
+/// holds.
 constexpr unsigned most_seconds_for_report = 10;
 constexpr std::size_t most_frames = 64;
 /// Faults of a thread at one address that another thread has opened meanwhile.

@@ -4,8 +4,8 @@
 
 namespace cudasim::cudart {
 
-/// From now on device memory is closed to host code. For processes of C++ programs: in a Python process, which
-/// has handlers of its own, it stays open.
+/// From now on device memory is closed to host code. For processes of C++ programs: in a Python process,
+/// which has handlers of its own, it stays open.
 void forbid_host_accesses();
 
 }  // namespace cudasim::cudart

@@ -1,6 +1,6 @@
-// How a call of the runtime API knows the line of the host program that made it, and what is said of calls that
-// are mistakes whatever the program does with their result: a free that frees nothing, a copy in the wrong
-// direction or beyond its memory.
+// How a call of the runtime API knows the line of the host program that made it, and what is said of calls
+// that are mistakes whatever the program does with their result: a free that frees nothing, a copy in the
+// wrong direction or beyond its memory.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// __managed__ variables of the program (frontend/cuda_cpp/images/managed_variables.h): the host's variable is
-// the memory, which kernels of every device get to use.
+// __managed__ variables of the program (frontend/cuda_cpp/images/managed_variables.h): the host's variable
+// is the memory, which kernels of every device get to use.
 #pragma once
 
 #include <map>
@@ -19,8 +19,8 @@ class ManagedVariables {
   public:
     [[nodiscard]] static ManagedVariables& of_this_process();
 
-    /// The image's managed variables, by the mangled names and host addresses of all its variables: gives them
-    /// their initial values. @param embedded an image as embedded_image.h describes it
+    /// The image's managed variables, by the mangled names and host addresses of all its variables: gives
+    /// them their initial values. @param embedded an image as embedded_image.h describes it
     void add(const void* embedded, const std::vector<std::pair<std::string, const void*>>& variables);
     /// Tells the module's kernels where those variables are.
     void bind(const std::shared_ptr<driver::Module>& module);

@@ -1,5 +1,5 @@
-// Copies (CUDA Runtime API, "Memory Management"), but for those that name arrays alone (arrays.cpp) and symbols
-// (symbols.cpp).
+// Copies (CUDA Runtime API, "Memory Management"), but for those that name arrays alone (arrays.cpp) and
+// symbols (symbols.cpp).
 #include <cuda_runtime_api.h>
 
 #include "frontend/cuda_cpp/runtime/arrays.h"

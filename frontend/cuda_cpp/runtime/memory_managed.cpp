@@ -1,5 +1,5 @@
-// Managed memory (CUDA Runtime API, "Memory Management"): it lies where host and kernels use it, so that advice
-// and prefetches move nothing; what was said last can be asked.
+// Managed memory (CUDA Runtime API, "Memory Management"): it lies where host and kernels use it, so that
+// advice and prefetches move nothing; what was said last can be asked.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -115,7 +115,8 @@ void prefetch_batch(const HostCall& host, void** pointers, const std::size_t* by
     }
 }
 
-/// What the memory holds is nobody's any more: kernels and copies that read it before it is written read poison.
+/// What the memory holds is nobody's any more: kernels and copies that read it before it is written read
+/// poison.
 void discard(const HostCall& host, void** pointers, const std::size_t* bytes, std::size_t count,
              unsigned long long flags, cudaStream_t stream) {
     const auto current = Process::get().current();

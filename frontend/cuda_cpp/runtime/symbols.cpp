@@ -1,5 +1,5 @@
-// Variables of device code, by the addresses of their shadows in the host's program (CUDA Runtime API, "Memory
-// Management": cudaMemcpyToSymbol and its like).
+// Variables of device code, by the addresses of their shadows in the host's program (CUDA Runtime API,
+// "Memory Management": cudaMemcpyToSymbol and its like).
 #include <cuda_runtime_api.h>
 
 #include "frontend/cuda_cpp/runtime/copies.h"

@@ -1,5 +1,5 @@
-// Launches that failed and whose failure the program never learned of: kernel<<<...>>>(...) has no result, and
-// nobody called cudaGetLastError(). They are reported when the program ends.
+// Launches that failed and whose failure the program never learned of: kernel<<<...>>>(...) has no result,
+// and nobody called cudaGetLastError(). They are reported when the program ends.
 #pragma once
 
 #include "frontend/cuda_cpp/runtime/host_calls.h"
