@@ -3,10 +3,10 @@
 // The elements that a lane needs of others come by shuffles. Sums are computed in float64, or in 64 bits, and
 // rounded once: a GPU's tensor cores round in a way of their own that NVIDIA does not document.
 //
-// mma's fragments are laid out as the PTX ISA says: of A, register r has row `lane / 4`, of 16 rows also
-// 8 rows down where r is odd, and as many elements of k as a register holds, beginning at that many times
-// `lane % 4`. Those of wmma are left open there; here A is row after row and B column after column, in
-// registers of one lane after another's, and again from the beginning where lanes are left. C is row after row.
+// mma's fragments are laid out as the PTX ISA says: of A, register r has row `lane / 4`, of 16 rows also 8
+// rows down where r is odd, and as many elements of k as a register holds, beginning at that many times `lane
+// % 4`. Those of wmma are left open there; here A is row after row and B column after column, in registers of
+// one lane after another's, and again from the beginning where lanes are left. C is row after row.
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 

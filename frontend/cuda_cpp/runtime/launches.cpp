@@ -164,7 +164,8 @@ struct ParameterBuffer {
 void end_of_launch(const execution::LaunchResult& result, const PreparedKernel& kernel) {
     const auto* error = result.error();
     if (auto* const host = driver::HostLanguage::of_this_process()) {
-        // There it is an exception, and the context stays usable, as it does after other launches of that language.
+        // There it is an exception, and the context stays usable, as it does after other launches of that
+        // language.
         if (!result.findings.empty()) host->launched(result, kernel.plan().image.sources());
         if (error != nullptr) Process::get().note_unnoticed(findings::info(error->kind).cuda_error_code);
         return;

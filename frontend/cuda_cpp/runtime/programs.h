@@ -28,7 +28,8 @@ class Programs {
     [[nodiscard]] static Programs& of_this_process();
 
     /// @param data what the fat binary wrapper points to
-    /// @param files of what nvcc linked (-rdc=true): a fat binary of each file, null behind the last; else null
+    /// @param files of what nvcc linked (-rdc=true): a fat binary of each file, null behind the last; else
+    /// null
     std::size_t add_image(const void* data, const void* const* files);
     void add_kernel(std::size_t program, const void* host_function, std::string name);
     void add_variable(std::size_t program, const void* host_variable, std::string name);
