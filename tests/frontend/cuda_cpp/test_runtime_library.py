@@ -10,7 +10,7 @@ import subprocess
 import pytest
 from frontend.cuda_cpp.cuda_programs import ROOT, TOOLKIT, compiled, needs_clang, nvcc, run
 
-LIBRARY = TOOLKIT / "lib64" / "libcudart.so"
+LIBRARY = TOOLKIT / "lib64" / "libcudart.so.13"
 PROGRAMS = pathlib.Path(__file__).parent / "programs"
 NAMES = pathlib.Path(__file__).parent / "runtime_names.txt"
 NOT_DONE = ROOT / "frontend/cuda_cpp/runtime/not_done.def"
