@@ -21,31 +21,118 @@ template <class Lane>
     return std::clamp<int>(x, Limits::min(), Limits::max());
 }
 
-// clang-format off
-struct absolute { template <class Lane> static int of(int x) { return x < 0 ? -x : x; } };
-struct saturated_absolute { template <class Lane> static int of(int x) { return saturated<Lane>(x < 0 ? -x : x); } };
-struct negative { template <class Lane> static int of(int x) { return -x; } };
-struct saturated_negative { template <class Lane> static int of(int x) { return saturated<Lane>(-x); } };
-struct sum { template <class Lane> static int of(int x, int y) { return x + y; } };
-struct saturated_sum { template <class Lane> static int of(int x, int y) { return saturated<Lane>(x + y); } };
-struct difference { template <class Lane> static int of(int x, int y) { return x - y; } };
-struct saturated_difference { template <class Lane> static int of(int x, int y) { return saturated<Lane>(x - y); } };
-struct distance { template <class Lane> static int of(int x, int y) { return x < y ? y - x : x - y; } };
-struct average { template <class Lane> static int of(int x, int y) { return (x + y) >> 1; } };
+struct absolute {
+    template <class Lane>
+    static int of(int x) {
+        return x < 0 ? -x : x;
+    }
+};
+struct saturated_absolute {
+    template <class Lane>
+    static int of(int x) {
+        return saturated<Lane>(x < 0 ? -x : x);
+    }
+};
+struct negative {
+    template <class Lane>
+    static int of(int x) {
+        return -x;
+    }
+};
+struct saturated_negative {
+    template <class Lane>
+    static int of(int x) {
+        return saturated<Lane>(-x);
+    }
+};
+struct sum {
+    template <class Lane>
+    static int of(int x, int y) {
+        return x + y;
+    }
+};
+struct saturated_sum {
+    template <class Lane>
+    static int of(int x, int y) {
+        return saturated<Lane>(x + y);
+    }
+};
+struct difference {
+    template <class Lane>
+    static int of(int x, int y) {
+        return x - y;
+    }
+};
+struct saturated_difference {
+    template <class Lane>
+    static int of(int x, int y) {
+        return saturated<Lane>(x - y);
+    }
+};
+struct distance {
+    template <class Lane>
+    static int of(int x, int y) {
+        return x < y ? y - x : x - y;
+    }
+};
+struct average {
+    template <class Lane>
+    static int of(int x, int y) {
+        return (x + y) >> 1;
+    }
+};
 /// Halves are rounded away from zero.
-struct rounded_average { template <class Lane> static int of(int x, int y) { return (x + y + (x + y >= 0 ? 1 : 0)) >> 1; } };
-struct larger { template <class Lane> static int of(int x, int y) { return std::max(x, y); } };
-struct smaller { template <class Lane> static int of(int x, int y) { return std::min(x, y); } };
-struct equal { static bool of(int x, int y) { return x == y; } };
-struct unequal { static bool of(int x, int y) { return x != y; } };
-struct greater_equal { static bool of(int x, int y) { return x >= y; } };
-struct greater { static bool of(int x, int y) { return x > y; } };
-struct less_equal { static bool of(int x, int y) { return x <= y; } };
-struct less { static bool of(int x, int y) { return x < y; } };
+struct rounded_average {
+    template <class Lane>
+    static int of(int x, int y) {
+        return (x + y + (x + y >= 0 ? 1 : 0)) >> 1;
+    }
+};
+struct larger {
+    template <class Lane>
+    static int of(int x, int y) {
+        return std::max(x, y);
+    }
+};
+struct smaller {
+    template <class Lane>
+    static int of(int x, int y) {
+        return std::min(x, y);
+    }
+};
+struct equal {
+    static bool of(int x, int y) { return x == y; }
+};
+struct unequal {
+    static bool of(int x, int y) { return x != y; }
+};
+struct greater_equal {
+    static bool of(int x, int y) { return x >= y; }
+};
+struct greater {
+    static bool of(int x, int y) { return x > y; }
+};
+struct less_equal {
+    static bool of(int x, int y) { return x <= y; }
+};
+struct less {
+    static bool of(int x, int y) { return x < y; }
+};
 /// All bits of a lane where the relation holds.
-template <class Relation> struct mask { template <class Lane> static int of(int x, int y) { return Relation::of(x, y) ? -1 : 0; } };
-template <class Relation> struct flag { template <class Lane> static int of(int x, int y) { return Relation::of(x, y) ? 1 : 0; } };
-// clang-format on
+template <class Relation>
+struct mask {
+    template <class Lane>
+    static int of(int x, int y) {
+        return Relation::of(x, y) ? -1 : 0;
+    }
+};
+template <class Relation>
+struct flag {
+    template <class Lane>
+    static int of(int x, int y) {
+        return Relation::of(x, y) ? 1 : 0;
+    }
+};
 
 }  // namespace lanes
 
