@@ -104,7 +104,10 @@ Process::Process() {
     launches_run = true;
     try {
         options_ = options_of_environment();
-        if (auto* const host = HostLanguage::of_this_process()) return host->make_device(0);
+        if (auto* const host = HostLanguage::of_this_process()) {
+            host->make_device(0);
+            return;
+        }
         if (driver::Devices::of_this_process().count() != 0) return;
         driver::StreamWork::set_host(std::make_shared<HostProgram>());
         make_devices();
