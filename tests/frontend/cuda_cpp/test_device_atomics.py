@@ -141,7 +141,8 @@ __global__ void returned(void* memory) {
     SCOPES(VECTORS, )
 }
 
-#define ORDERS(X) X(__NV_ATOMIC_RELAXED) X(__NV_ATOMIC_ACQUIRE) X(__NV_ATOMIC_RELEASE) X(__NV_ATOMIC_ACQ_REL) \\
+#define ORDERS(X) X(__NV_ATOMIC_RELAXED) X(__NV_ATOMIC_ACQUIRE) X(__NV_ATOMIC_RELEASE) \\
+    X(__NV_ATOMIC_ACQ_REL) \\
     X(__NV_ATOMIC_SEQ_CST)
 template <typename T>
 __device__ void with_orders(T* place, T one, const char* name) {

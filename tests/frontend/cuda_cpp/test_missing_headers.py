@@ -36,7 +36,7 @@ def test_a_header_that_has_been_written_is_left_alone(tmp_path):
 
 
 @needs_clang
-@pytest.mark.parametrize("name", ["cublas_v2.h", "thrust/sort.h", "cuda/std/atomic", "crt/mma.h"])
+@pytest.mark.parametrize("name", ["cublas_v2.h", "thrust/sort.h", "cuda/std/atomic", "cub/cub.cuh"])
 def test_nvcc_says_what_is_missing_and_where(tmp_path, name):
     (tmp_path / "program.cu").write_text(f"#include <{name}>\n")
     result = nvcc("-c", "program.cu", cwd=tmp_path)

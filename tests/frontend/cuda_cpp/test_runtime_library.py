@@ -190,6 +190,7 @@ def test_arguments_without_sense_crash_nothing(tmp_path):
         "cudaStreamAddCallback",
         "cudaStreamAddCallback_ptsz",
     }
+    called_back.add("cudaCreateChannelDesc")  # it returns a struct, whose place comes as an argument
     names = sorted(name for name in expected_names() - called_back if not name.startswith("__"))
     result = run(program, *names)
     assert result.stdout == "0 failures\n"
