@@ -4,6 +4,7 @@
 
 #include <driver_types.h>
 
+#include <cstdint>
 #include <exception>
 #include <string>
 #include <utility>
@@ -25,6 +26,16 @@ void forget_last_error();
 /// @throws driver::Error 1 for a null pointer and for one to no memory
 void require_argument(const char* call, const void* pointer, const char* what);
 /// The same for an argument that may be null.
+/// The same for arrays of so many elements each, of which there is at least one.
+template <typename... Elements>
+void require_arrays(const char* call, std::size_t count, const Elements*... arrays) {
+    const auto require = [&](const auto* array) {
+        const auto last = reinterpret_cast<std::uintptr_t>(array) + (count - 1) * sizeof *array;
+        require_argument(call, array, "an array");
+        require_argument(call, reinterpret_cast<const void*>(last), "the end of an array");
+    };
+    (require(arrays), ...);
+}
 void require_optional(const char* call, const void* pointer, const char* what);
 
 template <typename Body>

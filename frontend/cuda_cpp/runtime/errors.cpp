@@ -12,6 +12,8 @@
 #include "frontend/cuda_cpp/runtime/process.h"
 #include "frontend/cuda_cpp/runtime/unchecked_launches.h"
 #include "simulator/driver/error.h"
+#include "simulator/driver/host_language.h"
+#include "simulator/driver/stream_work.h"
 
 namespace cudasim::cudart {
 namespace {
@@ -58,6 +60,11 @@ cudaError_t caught(const char* call) noexcept try { throw; } catch (const driver
 } catch (const std::bad_alloc&) {
     return noted(cudaErrorMemoryAllocation);
 } catch (const std::exception& error) {
+    if (driver::HostLanguage::of_this_process() != nullptr) {
+        // An exception of that language, of work that it or this library has enqueued: it is told there.
+        driver::StreamWork::of_this_process().tell_later();
+        return noted(cudaErrorLaunchFailure);
+    }
     std::fprintf(stderr, "cudasim: %s: %s\n", call, error.what());
     return noted(cudaErrorUnknown);
 }

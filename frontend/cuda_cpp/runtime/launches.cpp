@@ -65,7 +65,7 @@ Remembered& remembered(const LaunchRequest& request) {
     return *entry;
 }
 
-/// Whether the device can run the configuration. engine's check_configuration() says why not.
+/// Whether the device can run the configuration. The engine's check_configuration() says why not.
 bool is_allowed(const execution::DeviceProfile& profile, const execution::LaunchConfiguration& wanted) {
     const auto within = [](const execution::Dim3& extents, const execution::Dim3& limits) {
         return extents.x - 1 < limits.x && extents.y - 1 < limits.y && extents.z - 1 < limits.z;
@@ -288,6 +288,10 @@ void apply(const cudaLaunchAttribute& attribute, const char* call, LaunchRequest
 }
 
 }  // namespace
+
+void forget_launches() noexcept {
+    for (auto& entry : of_thread<Memory>().entries) entry.reset();
+}
 
 cudaError_t launch(const LaunchRequest& request) noexcept {
     return call(request.call, [&] {

@@ -122,6 +122,7 @@ void copy_batch(const HostCall& host, std::size_t count, const cudaMemcpy3DBatch
     if (operations == nullptr || count == 0) refuse(host.function, "there are no copies");
     if (flags != 0) refuse(host.function, "the flags have to be 0");
     require_own_stream(host, *stream);
+    require_arrays(host.function, count, operations);
     for (std::size_t i = 0; i < count; ++i) {
         const auto& each = operations[i];
         copy_box(host, operand_of(host, each.dst, each.extent, "the target"),
@@ -205,6 +206,7 @@ cudaError_t cudaMemcpyBatchAsync(void* const* targets, const void* const* source
         if (attribute_count > count || (attribute_count != 0 && (!attributes || !attribute_indices)))
             refuse(host.function, "the attributes do not fit the copies");
         require_own_stream(host, stream);
+        require_arrays(host.function, count, targets, sources, bytes);
         for (std::size_t i = 0; i < count; ++i)
             copy_bytes(host, targets[i], sources[i], bytes[i], cudaMemcpyDefault, &stream);
     });

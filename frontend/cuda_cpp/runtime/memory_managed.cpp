@@ -107,8 +107,11 @@ void prefetch_batch(const HostCall& host, void** pointers, const std::size_t* by
                     std::size_t location_count, unsigned long long flags, cudaStream_t stream) {
     if (flags != 0) refuse(host.function, "the flags have to be 0");
     if (!pointers || !bytes || count == 0 || !locations || !location_indices || location_count == 0 ||
-        location_count > count || location_indices[0] != 0)
+        location_count > count)
         refuse(host.function, "the locations do not fit the ranges");
+    require_arrays(host.function, count, pointers, bytes);
+    require_arrays(host.function, location_count, locations, location_indices);
+    if (location_indices[0] != 0) refuse(host.function, "the first location is not that of the first range");
     for (std::size_t i = 0, location = 0; i < count; ++i) {
         while (location + 1 < location_count && location_indices[location + 1] <= i) ++location;
         prefetch(host, pointers[i], bytes[i], locations[location], stream);
@@ -123,6 +126,7 @@ void discard(const HostCall& host, void** pointers, const std::size_t* bytes, st
     const auto key = stream_of(current, stream, host.function);
     if (flags != 0) refuse(host.function, "the flags have to be 0");
     if (!pointers || !bytes || count == 0) refuse(host.function, "there are no ranges");
+    require_arrays(host.function, count, pointers, bytes);
     for (std::size_t i = 0; i < count; ++i) {
         const std::uint64_t address = require_managed(host, pointers[i], bytes[i]);
         driver::StreamWork::of_this_process().submit(
@@ -292,6 +296,7 @@ cudaError_t cudaMemRangeGetAttributes(void** data, size_t* data_bytes, cudaMemRa
         (void)Process::get().current();
         if (!data || !data_bytes || !attributes || count == 0)
             refuse(host.function, "there are no attributes");
+        require_arrays(host.function, count, data, data_bytes, attributes);
         for (std::size_t i = 0; i < count; ++i)
             get_attribute(host, data[i], data_bytes[i], attributes[i], pointer, bytes);
     });

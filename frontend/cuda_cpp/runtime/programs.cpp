@@ -11,6 +11,7 @@
 #include "frontend/cuda_cpp/images/fat_binary.h"
 #include "frontend/cuda_cpp/images/simulated_form.h"
 #include "frontend/cuda_cpp/runtime/calls.h"
+#include "frontend/cuda_cpp/runtime/launches.h"
 #include "frontend/cuda_cpp/runtime/managed_variables.h"
 #include "frontend/cuda_cpp/runtime/process.h"
 #include "frontend/ptx/reader.h"
@@ -110,6 +111,7 @@ void Programs::remove_image(std::size_t program) {
         images_[program].on_devices.swap(unloaded);
         generation_.fetch_add(1, std::memory_order_release);
     }
+    forget_launches();
     // Images that were linked together are unloaded with the last of them.
     for (const auto& [context, image] : unloaded)
         if (image.use_count() == 1) (void)image->module->unload();

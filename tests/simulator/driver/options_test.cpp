@@ -118,7 +118,7 @@ TEST(Options, those_of_launches_take_the_values_of_the_table) {
         }
         ++known;
     }
-    EXPECT_EQ(known + 2, launch_option_table().size());
+    EXPECT_EQ(known + 3, launch_option_table().size());
 }
 
 }  // namespace

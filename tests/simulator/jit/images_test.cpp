@@ -288,9 +288,9 @@ std::string refusal(const std::string& body, std::string_view kernel = "f") {
 
 TEST(Refusals, name_the_function_and_the_place) {
     const std::string text = refusal(R"(
-declare float @llvm.nvvm.ex2.approx.ftz.f(float)
-define void @f(float %x) !dbg !3 {
-  %y = call float @llvm.nvvm.ex2.approx.ftz.f(float %x), !dbg !6
+declare i32 @llvm.nvvm.mbarrier.pending.count(i64)
+define void @f(i64 %x) !dbg !3 {
+  %y = call i32 @llvm.nvvm.mbarrier.pending.count(i64 %x), !dbg !6
   ret void, !dbg !6
 }
 !llvm.dbg.cu = !{!0}
@@ -304,7 +304,7 @@ define void @f(float %x) !dbg !3 {
 )" + kernels({"f"}));
     EXPECT_EQ(
         text,
-        "/src/a.cu:5: in f: the intrinsic 'llvm.nvvm.ex2.approx.ftz.f' is not supported by the simulator");
+        "/src/a.cu:5: in f: the intrinsic 'llvm.nvvm.mbarrier.pending.count' is not supported by the simulator");
 }
 
 TEST(Refusals, never_resolve_symbols_of_the_process) {
