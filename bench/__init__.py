@@ -9,6 +9,7 @@ pocl.py       the same kernels in OpenCL (pocl_kernels.cl) on PoCL
 debuggers.py  what debuggers cost the program: conditions, launches
 debug_sessions.py  what their user waits for: steps, stops, going back
 checked.py    what checks cost launches
+cuda_cpp.py   the same kernels in CUDA C++ (cuda_cpp_kernels.cu), and what their users wait for
 compared.py   what comparing results with those of a GPU costs
 maths.py      maths functions of NVIDIA's libdevice beside the simulator's
 timing.py     medians of repeated runs; processor time where a measurement has one core

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-from bench import checked, compared, debuggers, maths
+from bench import checked, compared, cuda_cpp, debuggers, maths
 from bench.bars import BARS
 from bench.measure import ONE_CORE
 
@@ -27,6 +27,7 @@ FRESH = {
     *debuggers.OWN,
     *checked.OWN,
     *compared.OWN,
+    *cuda_cpp.OWN,
     *maths.OWN,
 }
 PEERS = ("simulator", "njit", "numpy", "pocl", *debuggers.PEERS, *maths.PEERS)

@@ -49,6 +49,19 @@ def _beside_pocl(measurement, title, limit):
     )
 
 
+def _cuda_cpp(measurement, title, limit):
+    """The same in CUDA C++, with the default checks and without."""
+    for own, what, most in (("cpp", "CUDA C++", limit), ("cpp_unchecked", "CUDA C++ without checks", 1.4)):
+        yield Bar(
+            f"{own}_{measurement}",
+            f"{title}, {what}, one core",
+            "pocl",
+            most,
+            peer_name=measurement,
+            own_name=f"{own}_{measurement}",
+        )
+
+
 def _beside_debugger(debugger, limit):
     """The same breakpoint in another debugger, in a loop on the host."""
     title = "a breakpoint's false condition, each time it is passed"
@@ -112,6 +125,15 @@ BARS = (
     _beside_pocl("block_sums", "256-thread tree reduction in 10 million threads", 3.0),
     _beside_pocl("histogram_large", "histogram of 1 million, global atomics", 2.0),
     _beside_pocl("barrier_exchange", "a barrier and an exchange through shared memory, per thread", 8.0),
+    *_cuda_cpp("vector_add_large", "vector add of 10 million float64", 2.5),
+    *_cuda_cpp("matmul_naive", "naive matmul 512, float64", 1.2),
+    *_cuda_cpp("matmul_tiled", "tiled matmul 512, float32", 2.0),
+    *_cuda_cpp("block_sums", "256-thread tree reduction in 10 million threads", 1.7),
+    *_cuda_cpp("histogram_large", "histogram of 1 million, global atomics", 1.1),
+    Bar("cpp_launch", "empty launch, CUDA C++", "", 3e-6),
+    Bar("cpp_compile", "nvcc, 200 lines", "", 1.0),
+    Bar("cpp_program_warm", "a CUDA C++ program of one kernel, start to end, compiled before", "", 40e-3),
+    Bar("cpp_program_cold", "a CUDA C++ program of one kernel, start to end", "", 100e-3),
     _python_mode("vector_add_small", "vector add of 100,000"),
     _python_mode("matmul_tiled_small", "64 x 64 matmul in 16 x 16 tiles"),
     _python_mode("reduction", "256-thread tree reduction, 9 barriers"),

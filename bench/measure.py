@@ -16,7 +16,7 @@ import sys
 
 import numpy as np
 
-from bench import checked, compared, compiling, debuggers, maths, workloads
+from bench import checked, compared, compiling, cuda_cpp, debuggers, maths, workloads
 from bench.timing import REPEATS, Absent, require, timed, use_one_core
 
 ONE_CORE = {"vector_add_large", "matmul_naive", "mandelbrot", "pi", "barrier", "shuffle", "fiber", "python_thread",
@@ -384,7 +384,14 @@ def main(side, names):
         if ("cudasim" in pathlib.Path(implementation).parts[-3:]) != (side == "cudasim"):
             raise SystemExit(f"bench: {side} wanted, but numba.cuda is {implementation}")
     results = {}
-    functions = {"import": import_time, **debuggers.OWN, **checked.OWN, **compared.OWN, **maths.OWN}
+    functions = {
+        "import": import_time,
+        **debuggers.OWN,
+        **checked.OWN,
+        **compared.OWN,
+        **cuda_cpp.OWN,
+        **maths.OWN,
+    }
     for name in names:
         results[name] = functions[name]() if name in functions else getattr(bench, name)()
     print(json.dumps({"results": results, "versions": found}))

@@ -12,6 +12,7 @@
 #include "frontend/cuda_cpp/runtime/unchecked_launches.h"
 #include "simulator/driver/devices.h"
 #include "simulator/driver/host_language.h"
+#include "simulator/driver/kept_kernels.h"
 #include "simulator/driver/launch_options.h"
 #include "simulator/driver/options.h"
 #include "simulator/driver/simulated_device.h"
@@ -91,6 +92,16 @@ execution::LaunchOptions options_of_environment() {
     return options;
 }
 
+void keep_kernels() {
+    const std::string problem =
+        driver::keep_compiled_kernels({.wanted = option<bool>("cache"),
+                                       .folder = option<std::string>("cache_dir"),
+                                       .most_bytes = option<std::uint64_t>("cache_size")});
+    if (!problem.empty())
+        std::fprintf(stderr, "cudasim: warning: the cache of compiled kernels is not used: %s\n",
+                     problem.c_str());
+}
+
 /// Work runs in the call that enqueues it, unless it has to wait for a callback of the program's: the
 /// call does not wait for that, as it would not on a GPU.
 class HostProgram final : public driver::StreamHost {
@@ -109,6 +120,7 @@ Process::Process() {
             return;
         }
         if (driver::Devices::of_this_process().count() != 0) return;
+        keep_kernels();
         driver::StreamWork::set_host(std::make_shared<HostProgram>());
         make_devices();
     } catch (const driver::Error& error) {
