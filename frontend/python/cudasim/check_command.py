@@ -182,6 +182,19 @@ def _run(parsed):
     return _report(parsed, record, status, allowed, only, files, folder)
 
 
+def _session(parsed, only, selects, executor, journal=None):
+    return CheckSession(
+        schedules.first(parsed.schedules, options.get("policy")),
+        parsed.repeats,
+        options.get("time_limit") or 60,
+        selects,
+        _own_schedule(),
+        only,
+        executor,
+        journal,
+    )
+
+
 def _run_cuda_cpp(parsed, script, only, selects):
     """A program in CUDA C++, and the repetitions of its launches. Returns the Record and the program's status."""
     from cudasim.cuda_cpp import (
@@ -197,15 +210,7 @@ def _run_cuda_cpp(parsed, script, only, selects):
     try:
         status = cuda_cpp_commands.status_of(script, path, arguments, program_files.variables())
         executor = checked_program.executor_of(program_files)
-        session = CheckSession(
-            schedules.first(parsed.schedules, options.get("policy")),
-            parsed.repeats,
-            options.get("time_limit") or 60,
-            selects,
-            _own_schedule(),
-            only,
-            executor,
-        )
+        session = _session(parsed, only, selects, executor)
         session.record.has_ended = checked_program.pass_through(session, program_files, executor)
         return session.record, status
     finally:
@@ -225,16 +230,7 @@ def _run_program(parsed, script, journal, only, selects):
         from cudasim.recording.cluster_schedules import OnCluster
 
         executor = OnCluster(cluster)
-    session = check_session.session = CheckSession(
-        schedules.first(parsed.schedules, options.get("policy")),
-        parsed.repeats,
-        options.get("time_limit") or 60,
-        selects,
-        _own_schedule(),
-        only,
-        executor,
-        journal,
-    )
+    session = check_session.session = _session(parsed, only, selects, executor, journal)
     if parsed.track_unused_memory:
         unwritten.track_unused()
     status = script_runner.run(script)
