@@ -88,6 +88,12 @@ class MemoryChecks {
         if (access.fixed_bytes == 0) return;
         IRBuilder<> builder(access.at);
         Value* address = builder.CreatePtrToInt(access.address, builder.getInt64Ty());
+        if (Value* outside = outside_of_variable(builder, access, address)) {
+            IRBuilder<> cold(branch_cold(outside, access.at, true));
+            cold.SetCurrentDebugLocation(access.at->getDebugLoc());
+            call_check(cold, address, cold.getInt64(access.fixed_bytes), access);
+            return;
+        }
         const bool constants_too = reads_constant(access);
         Instruction* failed =
             branch_cold(failing_test(builder, access, address, constants_too), access.at, true);
@@ -99,6 +105,28 @@ class MemoryChecks {
         }
         cold.SetCurrentDebugLocation(access.at->getDebugLoc());
         call_check(cold, address, cold.getInt64(access.fixed_bytes), access);
+    }
+
+    /// For an access whose address derives from a variable of the image: whether it does not lie inside of that,
+    /// which the optimiser knows more of than of shadow memory. What lies outside may be fine all the same: the
+    /// engine looks. Null for other accesses.
+    static Value* outside_of_variable(IRBuilder<>& builder, const CheckedAccess& access, Value* address) {
+        Value* base = access.address;
+        std::optional<ImageVariable> variable;
+        while (auto* element = dyn_cast<GEPOperator>(base)) {
+            if ((variable = variable_at(element))) break;
+            base = element->getPointerOperand();
+        }
+        if (!variable || variable->bytes < access.fixed_bytes || access.alignment > 16) return nullptr;
+        if (variable->space == constant && (access.flags & access_write) != 0) return nullptr;
+        Value* offset = builder.CreateSub(address, builder.CreatePtrToInt(base, builder.getInt64Ty()));
+        Value* outside =
+            builder.CreateICmpUGT(offset, builder.getInt64(variable->bytes - access.fixed_bytes));
+        if (access.alignment > 1) {
+            Value* low = builder.CreateAnd(offset, builder.getInt64(access.alignment - 1));
+            outside = builder.CreateOr(outside, builder.CreateICmpNE(low, builder.getInt64(0)));
+        }
+        return outside;
     }
 
     /// An access of any length: the engine looks at all of it.
@@ -167,7 +195,7 @@ class MemoryChecks {
 class MemoryCheckInstrumentation final : public Instrumentation {
   public:
     [[nodiscard]] std::string_view name() const override { return "memory_checks"; }
-    [[nodiscard]] std::uint32_t version() const override { return 1; }
+    [[nodiscard]] std::uint32_t version() const override { return 2; }
     [[nodiscard]] bool needs_redzones() const override { return true; }
 
     /// A dead load out of bounds is a finding all the same.
