@@ -1,5 +1,6 @@
-// Compiled kernels on disk, as the options cache, cache_dir and cache_size say (simulator/jit/object_cache.h).
-// Python has its own way to the same folder (frontend/python/cudasim/cache.py), for options that change.
+// Compiled kernels on disk, as the options cache, cache_dir and cache_size say
+// (simulator/jit/object_cache.h). Python has its own way to the same folder
+// (frontend/python/cudasim/cache.py), for options that change.
 #pragma once
 
 #include <cstdint>

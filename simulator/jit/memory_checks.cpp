@@ -107,9 +107,9 @@ class MemoryChecks {
         call_check(cold, address, cold.getInt64(access.fixed_bytes), access);
     }
 
-    /// For an access whose address derives from a variable of the image: whether it does not lie inside of that,
-    /// which the optimiser knows more of than of shadow memory. What lies outside may be fine all the same: the
-    /// engine looks. Null for other accesses.
+    /// For an access whose address derives from a variable of the image: whether it does not lie inside of
+    /// that, which the optimiser knows more of than of shadow memory. What lies outside may be fine all the
+    /// same: the engine looks. Null for other accesses.
     static Value* outside_of_variable(IRBuilder<>& builder, const CheckedAccess& access, Value* address) {
         Value* base = access.address;
         std::optional<ImageVariable> variable;

@@ -22,8 +22,8 @@ struct LaunchRequest {
 /// its result.
 [[nodiscard]] cudaError_t launch(const LaunchRequest& request) noexcept;
 
-/// The calling thread keeps nothing of the kernels that it has launched: their library is unloaded, and what it
-/// has on the device ends with it.
+/// The calling thread keeps nothing of the kernels that it has launched: their library is unloaded, and what
+/// it has on the device ends with it.
 void forget_launches() noexcept;
 
 }  // namespace cudasim::cudart

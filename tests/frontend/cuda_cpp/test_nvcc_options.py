@@ -47,7 +47,7 @@ def has(words: list[str], *expected: str) -> bool:
 def test_version_is_what_build_systems_parse(folder):
     result = nvcc("--version", cwd=folder)
     assert "nvcc: NVIDIA (R) Cuda compiler driver" in result.stdout
-    assert re.search(r"^Cuda compilation tools, release 13\.0, V13\.0\.\d+$", result.stdout, re.MULTILINE)
+    assert re.search(r"^Cuda compilation tools, release 13\.0, V[1]3\.0\.\d+$", result.stdout, re.MULTILINE)
     assert "cudasim" in result.stdout
     assert result.stdout == nvcc("-V", cwd=folder).stdout
 

@@ -302,9 +302,9 @@ define void @f(i64 %x) !dbg !3 {
 !5 = !{i32 2, !"Debug Info Version", i32 3}
 !6 = !DILocation(line: 5, column: 9, scope: !3)
 )" + kernels({"f"}));
-    EXPECT_EQ(
-        text,
-        "/src/a.cu:5: in f: the intrinsic 'llvm.nvvm.mbarrier.pending.count' is not supported by the simulator");
+    EXPECT_EQ(text,
+              "/src/a.cu:5: in f: the intrinsic 'llvm.nvvm.mbarrier.pending.count' is not supported by the "
+              "simulator");
 }
 
 TEST(Refusals, never_resolve_symbols_of_the_process) {
