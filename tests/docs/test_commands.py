@@ -91,8 +91,9 @@ def check(command, expected, folder):
             r"^cudasim check: .*: [1-9]\d* findings? \(([1-9]|0 errors, [1-9])", expected, re.MULTILINE
         )
         # What a program in CUDA C++ reports ends in status 1.
-        reports = re.search(r"^error: [a-z-]+: ", expected, re.MULTILINE)
-        assert (status != 0) == ("Traceback" in expected or finds is not None or reports is not None), (
+        is_cuda_cpp = re.search(r"\.cu\b|^\./", command)
+        reports = is_cuda_cpp and re.search(r"^error: [a-z-]+: ", expected, re.MULTILINE)
+        assert (status != 0) == bool("Traceback" in expected or finds or reports), (
             f"$ {command}: exit status {status}"
         )
 

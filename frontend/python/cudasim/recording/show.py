@@ -80,11 +80,15 @@ def _argument_data(value: Any) -> dict:
     }
 
 
+#: Options that say nothing to whoever reads a record.
+_NOT_SHOWN = ("max_faults", "cooperative_by_kernel")
+
+
 def _launch(record: Any, sources: bool) -> list[str]:
     mode = "Python mode" if record.runs_in_front_end else "compiled"
     lines = [record.headline(), f"  {mode}, on {record.device['name']}, recorded by cudasim {record.version}"]
     changed = {name: value for name, value in sorted(record.options.items())
-               if value and value != _DEFAULTS.get(name) and name != "max_faults"}  # fmt: skip
+               if value and value != _DEFAULTS.get(name) and name not in _NOT_SHOWN}  # fmt: skip
     lines.append(
         "  options: " + (", ".join(f"{name}={value}" for name, value in changed.items()) or "the defaults")
     )
