@@ -26,7 +26,7 @@ __global__ void multiply(Results* out) {
     float f[4] = {1, 2, 3, 4};
 #define PAIR(pack, row, k) pack(a(row, k), a(row, (k) + 1))
 #define COLUMN(pack, k) pack(b(k, g), b((k) + 1, g))
-#define STORE(target, values) \\
+#define STORE(target, values) \
     for (int i = 0; i < 4; ++i) target[(g + i / 2 * 8) * 8 + 2 * t + i % 2] = values[i]
     asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
         : "+f"(f[0]), "+f"(f[1]), "+f"(f[2]), "+f"(f[3])
