@@ -2,6 +2,8 @@
 #include "simulator/jit/captured_variables.h"
 
 #include <llvm/Analysis/ValueTracking.h>
+#include <llvm/BinaryFormat/Dwarf.h>
+#include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -84,6 +86,7 @@ class CaptureBuilder {
           function_(function),
           data_layout_(function.getDataLayout()),
           variables_(function),
+          dominators_(function),
           descriptions_of_(compilation.captures.types, data_layout_) {}
 
     void run() {
@@ -243,7 +246,8 @@ class CaptureBuilder {
     }
 
     /// What was stored, where that is one store for certain, else what the slot has.
-    static Value* value_of(const Slot& slot, const ScalarPart& part, bool assigned, IRBuilder<>& builder) {
+    /// A part's only store can lie behind the place: one store to any part makes the slot assigned.
+    Value* value_of(const Slot& slot, const ScalarPart& part, bool assigned, IRBuilder<>& builder) const {
         StoreInst* only = nullptr;
         std::size_t stores = 0;
         for (const auto& [offset, store] : slot.stores) {
@@ -251,7 +255,8 @@ class CaptureBuilder {
             only = store;
             ++stores;
         }
-        if (assigned && slot.simple && stores == 1 && only->getValueOperand()->getType() == part.type)
+        if (assigned && slot.simple && stores == 1 && only->getValueOperand()->getType() == part.type &&
+            dominators_.dominates(only, &*builder.GetInsertPoint()))
             return only->getValueOperand();
         Value* address = part.offset == 0 ? slot.storage
                                           : builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(),
@@ -276,6 +281,7 @@ class CaptureBuilder {
     Function& function_;
     const DataLayout& data_layout_;
     VariableSlots variables_;
+    DominatorTree dominators_;
     std::vector<AllocaInst*> flags_;  ///< by slot
     VariableDescriptions descriptions_of_;
     std::size_t operands_ = 0, descriptions_ = 0;
@@ -302,9 +308,14 @@ void gather_variable_descriptions(Function& function) {
             }
         }
     }
+    // Code of clang's begins in the entry block itself; other front ends have nothing but initial zeros there.
     BasicBlock& entry = function.getEntryBlock();
-    for (DbgRecord* record : descriptions)
-        entry.insertDbgRecordBefore(record, entry.getTerminator()->getIterator());
+    BasicBlock::iterator place = entry.getTerminator()->getIterator();
+    const DISubprogram* program = function.getSubprogram();
+    if (program != nullptr &&
+        dwarf::isCPlusPlus(static_cast<dwarf::SourceLanguage>(program->getUnit()->getSourceLanguage())))
+        place = find_if(entry, [](const Instruction& each) { return !isa<AllocaInst>(each); });
+    for (DbgRecord* record : descriptions) entry.insertDbgRecordBefore(record, place);
 }
 
 void insert_captures(Compilation& compilation) {

@@ -58,8 +58,8 @@ extern "C" {
         return large * root((part)1 + ratio * ratio);                                                     \
     }                                                                                                     \
     CUDASIM_COMPLEX type cuCfma##f(type x, type y, type d) {                                              \
-        const part real = (x.x * y.x) + d.x, imaginary = (x.x * y.y) + d.y;                               \
-        return make_##type(-(x.y * y.y) + real, (x.y * y.x) + imaginary);                                 \
+        const part first = (x.x * y.x) + d.x, second = (x.x * y.y) + d.y;                                 \
+        return make_##type(-(x.y * y.y) + first, (x.y * y.x) + second);                                   \
     }
 
 typedef float2 cuFloatComplex;

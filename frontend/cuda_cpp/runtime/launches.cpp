@@ -191,8 +191,20 @@ void run(const driver::LaunchPlan& plan, std::span<const std::byte> parameters, 
                 ? runner.run(plan, parameters, [&] { return cuda_cpp::host_lines(host.return_address); })
                 : driver::run(plan, parameters, plan.options),
             kernel);
-    } catch (const jit::CompileError& error) {
+    } catch (const driver::Error&) {
+        throw;
+    } catch (const execution::CudaError&) {
+        throw;
+    } catch (const std::bad_alloc&) {
+        throw;
+    } catch (const std::exception& error) {
+        // It cannot be compiled, which no GPU would say. What the host's language has raised is its own.
+        if (driver::HostLanguage::of_this_process() != nullptr &&
+            dynamic_cast<const jit::CompileError*>(&error) == nullptr)
+            throw;
         std::fprintf(stderr, "cudasim: %s cannot be run: %s\n", plan.display_name.c_str(), error.what());
+        Process::note_failure();
+        Process::get().note_unnoticed(cudaErrorInvalidKernelImage);
         fail(host.function, cudaErrorInvalidKernelImage, error.what());
     }
 }

@@ -209,6 +209,10 @@ void Process::report(const findings::Finding& finding, std::span<const image::So
     std::fputs(cuda_cpp::with_lines(findings::text_report(finding, sources)).c_str(), stderr);
 }
 
+void Process::note_failure() {
+    errors_reported = true;
+}
+
 void Process::raise_unnoticed(const char* call) {
     if (unnoticed_.load(std::memory_order_relaxed) == 0) return;
     if (const int code = unnoticed_.exchange(0))

@@ -41,6 +41,8 @@ class Process {
 
     /// Prints an error that a launch ended with. The process ends with status 1 where it would be 0.
     void report(const findings::Finding& finding, std::span<const image::SourceFile> sources);
+    /// Something that is reported already: the process ends with status 1 where it would be 0.
+    static void note_failure();
     /// An error that does not last, of a launch that has returned: the next call that waits for the
     /// device returns it.
     void note_unnoticed(int code) { unnoticed_ = code; }

@@ -90,15 +90,15 @@ typedef Format<11, -14, 0x7c00U> HalfFormat;
 typedef Format<8, -126, 0x7f80U> BfloatFormat;
 
 // The pattern, without its sign, of significand * 2**exponent rounded as said. Too large numbers give
-// F::infinity or the largest finite number.
-template <class F>
+// To::infinity or the largest finite number.
+template <class To>
 CUDASIM_HOST_DEVICE unsigned rounded_magnitude(bool negative, unsigned long long significand, int exponent,
                                                Rounding rounding) {
     if (significand == 0) return 0;
     const int top = 63 - __builtin_clzll(significand) + exponent;
     const bool inward = rounding == Rounding::zero || rounding == (negative ? Rounding::up : Rounding::down);
-    const int base = top < F::lowest ? F::lowest : top;
-    const int shift = base - (F::precision - 1) - exponent;
+    const int base = top < To::lowest ? To::lowest : top;
+    const int shift = base - (To::precision - 1) - exponent;
     unsigned long long kept, rest = 0, half = 1;
     if (shift <= 0) {
         kept = significand << -shift;
@@ -118,23 +118,23 @@ CUDASIM_HOST_DEVICE unsigned rounded_magnitude(bool negative, unsigned long long
         up = rest != 0 && !inward;
     kept += up;
     const unsigned long long pattern =
-        (static_cast<unsigned long long>(base - F::lowest) << (F::precision - 1)) + kept;
-    if (pattern < F::infinity) return static_cast<unsigned>(pattern);
-    return inward ? F::infinity - 1 : F::infinity;
+        (static_cast<unsigned long long>(base - To::lowest) << (To::precision - 1)) + kept;
+    if (pattern < To::infinity) return static_cast<unsigned>(pattern);
+    return inward ? To::infinity - 1 : To::infinity;
 }
 
 // The same of a double that is a number. Infinity stays, whatever the rounding.
-template <class F>
+template <class To>
 CUDASIM_HOST_DEVICE unsigned rounded_magnitude(double x, Rounding rounding) {
     const unsigned long long bits = double_bits(x), fraction = bits & 0xfffffffffffffULL;
     const int biased = static_cast<int>(bits >> 52 & 0x7ff);
-    if (biased == 0x7ff) return F::infinity;
-    return rounded_magnitude<F>(bits >> 63 != 0, biased == 0 ? fraction : fraction | 1ULL << 52,
-                                (biased == 0 ? 1 : biased) - 1075, rounding);
+    if (biased == 0x7ff) return To::infinity;
+    return rounded_magnitude<To>(bits >> 63 != 0, biased == 0 ? fraction : fraction | 1ULL << 52,
+                                 (biased == 0 ? 1 : biased) - 1075, rounding);
 }
 
 // Patterns of 16 bits, rounded to nearest with ties to even, and their values.
-template <class F>
+template <class To>
 struct Short;
 
 template <>
@@ -205,19 +205,19 @@ struct Short<BfloatFormat> {
     }
 };
 
-template <class F>
+template <class To>
 CUDASIM_HOST_DEVICE unsigned short short_of_double(double x, Rounding rounding) {
     if ((double_bits(x) & 0x7fffffffffffffffULL) > 0x7ff0000000000000ULL) return 0x7fff;
     const unsigned sign = static_cast<unsigned>(double_bits(x) >> 48) & 0x8000U;
-    return static_cast<unsigned short>(sign | rounded_magnitude<F>(x, rounding));
+    return static_cast<unsigned short>(sign | rounded_magnitude<To>(x, rounding));
 }
-template <class F, class Integer>
+template <class To, class Integer>
 CUDASIM_HOST_DEVICE unsigned short short_of_integer(Integer x, Rounding rounding) {
     const bool negative = x < 0;
     const unsigned long long size =
         negative ? 0ULL - static_cast<unsigned long long>(x) : static_cast<unsigned long long>(x);
     return static_cast<unsigned short>((negative ? 0x8000U : 0U) |
-                                       rounded_magnitude<F>(negative, size, 0, rounding));
+                                       rounded_magnitude<To>(negative, size, 0, rounding));
 }
 
 // A float as an integer. Numbers outside saturate; NaN gives 0, and of 64 bits only the highest.

@@ -97,8 +97,10 @@ struct CommonBits {
     }
 };
 
-template <class Operation, int m, int n, int k, class T, class D, class A, class B, class C>
-CUDASIM_DEVICE_ONLY void multiply_add(D& d, const A& a, const B& b, const C& c, bool finite) {
+template <class Operation, int m, int n, int k, class T, class Result, class First, class Second,
+          class Addend>
+CUDASIM_DEVICE_ONLY void multiply_add(Result& d, const First& a, const Second& b, const Addend& c,
+                                      bool finite) {
     typedef MatrixElement<T> Element;
     typedef Block<m, n> Own;
     typedef decltype(summand(c.x[0])) Sum;
@@ -218,11 +220,11 @@ CUDASIM_DEVICE_ONLY void store_matrix_sync(T* p, const fragment<accumulator, m, 
     }
 }
 
-template <int m, int n, int k, class T, class LayoutA, class LayoutB, class C, class D>
-CUDASIM_DEVICE_ONLY void mma_sync(fragment<accumulator, m, n, k, D>& d,
+template <int m, int n, int k, class T, class LayoutA, class LayoutB, class Addend, class Result>
+CUDASIM_DEVICE_ONLY void mma_sync(fragment<accumulator, m, n, k, Result>& d,
                                   const fragment<matrix_a, m, n, k, T, LayoutA>& a,
                                   const fragment<matrix_b, m, n, k, T, LayoutB>& b,
-                                  const fragment<accumulator, m, n, k, C>& c, bool satf = false) {
+                                  const fragment<accumulator, m, n, k, Addend>& c, bool satf = false) {
     cudasim::multiply_add<cudasim::Products, m, n, k, T>(d, a, b, c, satf);
 }
 

@@ -33,18 +33,18 @@ CUDASIM_HOST_DEVICE Rounding rounding_of(enum cudaRoundMode mode) {
 }
 
 // What is too large, infinity also, becomes `overflow`, without its sign.
-template <class F>
+template <class To>
 CUDASIM_HOST_DEVICE unsigned mini_of(double x, Rounding rounding, unsigned sign_bit, unsigned overflow) {
-    const unsigned size = rounded_magnitude<F>(x, rounding);
-    return (double_bits(x) >> 63 != 0 ? sign_bit : 0U) | (size < F::infinity ? size : overflow);
+    const unsigned size = rounded_magnitude<To>(x, rounding);
+    return (double_bits(x) >> 63 != 0 ? sign_bit : 0U) | (size < To::infinity ? size : overflow);
 }
 
 // Of a number's pattern without sign.
-template <class F>
+template <class To>
 CUDASIM_HOST_DEVICE float mini_value(unsigned size) {
-    constexpr int fraction_bits = F::precision - 1;
+    constexpr int fraction_bits = To::precision - 1;
     const unsigned exponent = size >> fraction_bits, fraction = size & ((1U << fraction_bits) - 1);
-    constexpr int lowest = F::lowest;
+    constexpr int lowest = To::lowest;
     const float unit = float_of_bits(static_cast<unsigned>(127 + lowest - fraction_bits) << 23);
     if (exponent == 0) return static_cast<float>(fraction) * unit;
     return float_of_bits((exponent - 1 + static_cast<unsigned>(127 + lowest)) << 23 |

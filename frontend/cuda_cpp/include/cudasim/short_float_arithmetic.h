@@ -55,8 +55,8 @@ CUDASIM_HOST_DEVICE CUDASIM_PAIR __hneg2(const CUDASIM_PAIR a) {
 }
 // a * b + c of complex numbers, the real part in x.
 CUDASIM_HOST_DEVICE CUDASIM_PAIR __hcmadd(const CUDASIM_PAIR a, const CUDASIM_PAIR b, const CUDASIM_PAIR c) {
-    const CUDASIM_SHORT real = __hfma(a.x, b.x, c.x), imaginary = __hfma(a.x, b.y, c.y);
-    return CUDASIM_PAIR(__hfma(__hneg(a.y), b.y, real), __hfma(a.y, b.x, imaginary));
+    const CUDASIM_SHORT real_part = __hfma(a.x, b.x, c.x), imaginary_part = __hfma(a.x, b.y, c.y);
+    return CUDASIM_PAIR(__hfma(__hneg(a.y), b.y, real_part), __hfma(a.y, b.x, imaginary_part));
 }
 
 CUDASIM_HOST_DEVICE bool __hisnan(const CUDASIM_SHORT a) {
