@@ -308,7 +308,8 @@ void gather_variable_descriptions(Function& function) {
             }
         }
     }
-    // Code of clang's begins in the entry block itself; other front ends have nothing but initial zeros there.
+    // Code of clang's begins in the entry block itself; other front ends have nothing but initial zeros
+    // there.
     BasicBlock& entry = function.getEntryBlock();
     BasicBlock::iterator place = entry.getTerminator()->getIterator();
     const DISubprogram* program = function.getSubprogram();
