@@ -15,11 +15,11 @@ ROOMS = [
 ]  # fmt: skip
 #: The rooms of modules that lie in no folder.
 LOOSE = {
-    "base": ["", "options", "_option_sources", "_option_table", "_option_values", "device_profiles", "_cuda_errors", "errors", "findings", "debug_sockets",
+    "base": ["", "options", "_option_sources", "_option_table", "_option_values", "device_profiles", "_cuda_errors", "errors", "findings", "debug_sockets", "native_programs",
              "_numba_config", "_numba_error_classes", "reports"],
     "type_system": ["types"],
     "compile": ["cache", "kernel_library"],
-    "programs": ["switch", "command_line", "check_command", "check_reports", "suppressions", "native_programs", "compare_commands", "recording_commands", "info", "pytest_plugin", "script_runner", "debugging", "__main__", "numba_stand_in", "kernel_stages"],
+    "programs": ["switch", "command_line", "check_command", "check_reports", "suppressions", "compare_commands", "recording_commands", "info", "pytest_plugin", "script_runner", "debugging", "__main__", "numba_stand_in", "kernel_stages"],
 }  # fmt: skip
 #: `import cudasim` with ENABLE_CUDASIM set installs the switch.
 EXCEPTIONS = {("cudasim", "cudasim.switch")}

@@ -114,13 +114,6 @@ bool make_managed(llvm::Module& module) {
     llvm::SmallVector<llvm::GlobalVariable*> found;
     for (llvm::GlobalVariable& variable : module.globals())
         if (variable.getSection() == managed_section) found.push_back(&variable);
-    // With relocatable device code clang lists the variables of other files in an array, which nothing
-    // reads.
-    if (auto* list = module.getNamedGlobal("__clang_gpu_used_external"); list != nullptr && !found.empty()) {
-        llvm::removeFromUsedLists(module, [&](llvm::Constant* each) { return each == list; });
-        list->removeDeadConstantUsers();
-        if (list->use_empty()) list->eraseFromParent();
-    }
     for (llvm::GlobalVariable* variable : found) make_managed(*variable);
     return !found.empty();
 }

@@ -12,6 +12,7 @@
 #include "debugger/control/core_source.h"
 #include "debugger/server/server.h"
 #include "frontend/cuda_cpp/host_code/call_labels.h"
+#include "frontend/cuda_cpp/runtime/environment_option.h"
 #include "library/library.h"
 #include "simulator/driver/core_files.h"
 #include "simulator/driver/options.h"
@@ -32,11 +33,6 @@ constexpr auto journal_variable = "CUDASIM_PROGRAM_JOURNAL";
 constexpr auto record_variable = "CUDASIM_PROGRAM_RECORD";
 constexpr auto most_variable = "CUDASIM_PROGRAM_RECORD_MOST";
 constexpr auto keep_after_variable = "CUDASIM_PROGRAM_RECORD_AFTER";
-
-template <typename Value>
-Value option(std::string_view name) {
-    return std::get<Value>(driver::option_from_environment(driver::option_named(name)).value);
-}
 
 std::string variable(const char* name) {
     const char* value = std::getenv(name);
@@ -98,9 +94,9 @@ LaunchRunner& LaunchRunner::of_this_process() {
 
 LaunchRunner::LaunchRunner() {
     try {
-        CoreFiles::of_this_process().set(
-            driver::core_settings(option<std::string>("core"), option<std::uint64_t>("core_files"),
-                                  option<std::uint64_t>("core_memory"), library::version()));
+        CoreFiles::of_this_process().set(driver::core_settings(
+            environment_option<std::string>("core"), environment_option<std::uint64_t>("core_files"),
+            environment_option<std::uint64_t>("core_memory"), library::version()));
         if (const auto path = variable(journal_variable); !path.empty())
             ProgramJournal::of_this_process().open(path);
         if (const auto path = variable(record_variable); !path.empty()) {
@@ -117,7 +113,7 @@ LaunchRunner::LaunchRunner() {
 }
 
 void LaunchRunner::connect_debugger() {
-    const auto kind = option<std::string>("debugger");
+    const auto kind = environment_option<std::string>("debugger");
     constexpr std::string_view connect = "connect:";
     if (kind.empty() || Server::running() != nullptr) return;
     if (!kind.starts_with(connect))
@@ -128,7 +124,7 @@ void LaunchRunner::connect_debugger() {
     char path[4096];
     const auto length = readlink("/proc/self/exe", path, sizeof path);
     server.set_program(std::string(path, length > 0 ? static_cast<std::size_t>(length) : 0));
-    server.keep_history(option<std::uint64_t>("history"));
+    server.keep_history(environment_option<std::uint64_t>("history"));
     while (!server.may_begin()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
 }
 

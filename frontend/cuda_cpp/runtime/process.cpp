@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "frontend/cuda_cpp/host_code/call_labels.h"
+#include "frontend/cuda_cpp/runtime/environment_option.h"
 #include "frontend/cuda_cpp/runtime/host_accesses.h"
 #include "frontend/cuda_cpp/runtime/launch_runner.h"
 #include "frontend/cuda_cpp/runtime/unchecked_launches.h"
@@ -40,11 +41,6 @@ void end_of_program(int status, void*) {
 /// program's own atexit() functions and destructors.
 [[gnu::constructor]] void note_end_of_program() {
     on_exit(&end_of_program, nullptr);
-}
-
-template <typename Value>
-Value option(std::string_view name) {
-    return std::get<Value>(driver::option_from_environment(driver::option_named(name)).value);
 }
 
 std::vector<std::string> parts_of(const std::string& text) {
@@ -94,9 +90,9 @@ execution::LaunchOptions options_of_environment() {
 
 void keep_kernels() {
     const std::string problem =
-        driver::keep_compiled_kernels({.wanted = option<bool>("cache"),
-                                       .folder = option<std::string>("cache_dir"),
-                                       .most_bytes = option<std::uint64_t>("cache_size")});
+        driver::keep_compiled_kernels({.wanted = environment_option<bool>("cache"),
+                                       .folder = environment_option<std::string>("cache_dir"),
+                                       .most_bytes = environment_option<std::uint64_t>("cache_size")});
     if (!problem.empty())
         std::fprintf(stderr, "cudasim: warning: the cache of compiled kernels is not used: %s\n",
                      problem.c_str());
@@ -134,8 +130,8 @@ Process::Process() {
 }
 
 void Process::make_devices() {
-    const auto keys = parts_of(option<std::string>("device"));
-    const auto memory = option<std::uint64_t>("device_memory");
+    const auto keys = parts_of(environment_option<std::string>("device"));
+    const auto memory = environment_option<std::uint64_t>("device_memory");
     const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
     positions_ = driver::require_visible_devices(
         visible ? std::optional<std::string_view>(visible) : std::nullopt, keys);

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from cudasim import options
+from cudasim import cache
 from cudasim.cuda_cpp import toolkit
 
 #: What nvcc compiles (CUDA Compiler Driver NVCC, "Supported Input File Suffixes").
@@ -36,7 +36,10 @@ def built(arguments: Sequence[str]) -> str:
     nvcc = toolkit.nvcc()
     sources, others = _sources_and_others(nvcc, arguments)
     stated = [os.path.realpath(nvcc), str(os.stat(nvcc).st_mtime_ns), os.getcwd(), *arguments]
-    folder = os.path.join(_cache_folder(), "programs", _hash("\0".join(stated).encode()))
+    kept_in = cache.folder()
+    if kept_in is None:
+        raise BuildError("there is no folder for compiled programs; name one: --cache-dir FOLDER")
+    folder = os.path.join(kept_in, "programs", _hash("\0".join(stated).encode()))
     os.makedirs(folder, mode=0o700, exist_ok=True)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         objects = list(pool.map(lambda each: _object_of(nvcc, each, others, folder), sources))
@@ -56,13 +59,6 @@ def _sources_and_others(nvcc, arguments):
         raise BuildError(f"{strange[0]} is no file that nvcc takes; arguments of the program go behind --")
     sources = [each for each in inputs if each.endswith(SOURCES)]
     return sources, [argument for argument in arguments if argument not in sources]
-
-
-def _cache_folder():
-    folder = options.get("cache_dir")
-    return folder or os.path.join(
-        os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache"), "cudasim"
-    )
 
 
 def _object_of(nvcc, source, others, folder):

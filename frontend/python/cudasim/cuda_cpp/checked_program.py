@@ -12,6 +12,7 @@ import tempfile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cudasim import findings
+from cudasim.cuda_cpp import commands
 from cudasim.recording.replay import Reader
 from cudasim.recording.shares import Checked
 from cudasim.recording.under_schedules import RecordedLaunch
@@ -22,10 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from cudasim.reports.check_session import CheckSession
-
-#: What LaunchRunner reads.
-_JOURNAL, _RECORD = "CUDASIM_PROGRAM_JOURNAL", "CUDASIM_PROGRAM_RECORD"
-_MOST, _AFTER = "CUDASIM_PROGRAM_RECORD_MOST", "CUDASIM_PROGRAM_RECORD_AFTER"
 
 
 class ProgramFiles:
@@ -44,8 +41,12 @@ class ProgramFiles:
 
     def variables(self) -> dict[str, str]:
         """Of the program's environment."""
-        recorded = {_RECORD: self.records, _MOST: str(self._most), _AFTER: "1"} if self._recorded else {}
-        return {_JOURNAL: self.journal, **recorded}
+        recorded = (
+            {commands.RECORD: self.records, commands.RECORD_MOST: str(self._most), commands.RECORD_AFTER: "1"}
+            if self._recorded
+            else {}
+        )
+        return {commands.JOURNAL: self.journal, **recorded}
 
     def close(self) -> None:
         """Removes the folder."""

@@ -42,6 +42,12 @@ def add_to(commands: Any) -> None:
     compiler.set_defaults(command=_nvcc)
 
 
+#: What a program is told by its environment (frontend/cuda_cpp/runtime/launch_runner.cpp): the files of its
+#: journal and its records, how many launches of a kernel and configuration it records, and whether records
+#: hold memory after the launch.
+JOURNAL, RECORD = "CUDASIM_PROGRAM_JOURNAL", "CUDASIM_PROGRAM_RECORD"
+RECORD_MOST, RECORD_AFTER = "CUDASIM_PROGRAM_RECORD_MOST", "CUDASIM_PROGRAM_RECORD_AFTER"
+
 #: The commands whose arguments are another program's.
 PASSED_ON = ("env", "nvcc")
 

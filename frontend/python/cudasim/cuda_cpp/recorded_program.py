@@ -28,8 +28,8 @@ def run(script: Sequence[str], recorder: Recorder, keep_after: bool) -> int:
     with tempfile.TemporaryDirectory(prefix="cudasim-record-") as folder:
         path = os.path.join(folder, "launches.cudasim")
         variables = {
-            "CUDASIM_PROGRAM_RECORD": path,
-            **({"CUDASIM_PROGRAM_RECORD_AFTER": "1"} if keep_after else {}),
+            commands.RECORD: path,
+            **({commands.RECORD_AFTER: "1"} if keep_after else {}),
         }
         status = commands.status_of(script, program, arguments, variables)
         if os.path.exists(path):

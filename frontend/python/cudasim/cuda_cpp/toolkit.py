@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from collections.abc import Mapping
+
+from cudasim import native_programs
 
 
 class NoToolkitError(Exception):
@@ -16,14 +17,12 @@ def folder() -> str:
 
     :raises NoToolkitError: where the installation has none
     """
-    extension = importlib.util.find_spec("cudasim._native")
-    beside = os.path.dirname(extension.origin) if extension is not None and extension.origin else ""
-    path = os.path.join(os.path.abspath(beside), "toolkit")
-    if not os.access(os.path.join(path, "bin", "nvcc"), os.X_OK):
+    compiler = native_programs.path(os.path.join("toolkit", "bin", "nvcc"))
+    if compiler is None:
         raise NoToolkitError(
-            f"{path} has no bin/nvcc: this installation of cudasim was built without CUDA C++"
+            "this installation of cudasim was built without CUDA C++: there is no toolkit/bin/nvcc beside its extensions"
         )
-    return path
+    return os.path.abspath(os.path.dirname(os.path.dirname(compiler)))
 
 
 def nvcc() -> str:
