@@ -10,6 +10,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/Path.h>
+#include <llvm/Transforms/Utils/Cloning.h>
 
 #include <algorithm>
 #include <cctype>
@@ -47,6 +48,31 @@ std::string type_of(const std::string& constraint) {
 constexpr std::string_view head = ".version 8.0\n.target sm_80\n.address_size 64\n";
 constexpr std::string_view text_begins = "// assembly\n{\n";
 
+/// How a piece shares the carry flag with pieces before and behind it.
+struct SharedCarry {
+    bool taken = false;  ///< an instruction takes it before one writes it
+    bool given = false;  ///< the last instruction that has to do with it writes it
+
+    explicit operator bool() const { return taken || given; }
+};
+
+SharedCarry shared_carry(const std::string& text) {
+    static const std::regex arithmetic("\\b(?:add|sub|mad)(c?)((?:\\.[a-z0-9]+)+)");
+    SharedCarry result;
+    bool first = true;
+    for (std::sregex_iterator at(text.begin(), text.end(), arithmetic), end; at != end; ++at) {
+        const bool takes = (*at)[1].length() != 0, gives = (*at)[2].str().find(".cc") != std::string::npos;
+        if (!takes && !gives) continue;
+        if (first) result.taken = takes;
+        result.given = gives;
+        first = false;
+    }
+    return result;
+}
+
+/// Variables of functions that hold the carry flag between pieces.
+using Carries = std::map<Function*, AllocaInst*>;
+
 class Piece {
   public:
     explicit Piece(CallInst& call) : call_(call), assembly_(*cast<InlineAsm>(call.getCalledOperand())) {
@@ -63,6 +89,14 @@ class Piece {
     std::string function(const std::string& name) const {
         std::string parameters, registers, before, after, result;
         const bool one = outputs() == 1;
+        if (shares_carry()) {
+            parameters = ".param .b64 carry_place";
+            registers = ".reg .b64 %carry_place;\n.reg .b32 %carry;\n";
+            before =
+                "ld.param.b64 %carry_place, [carry_place];\nld.b32 %carry, [%carry_place];\n"
+                "add.cc.u32 %carry, %carry, -1;\n";
+            after = "addc.u32 %carry, 0, 0;\nst.b32 [%carry_place], %carry;\n";
+        }
         for (std::size_t i = 0; i < operands_.size(); ++i) {
             const Operand& operand = operands_[i];
             if (operand.type.empty()) continue;
@@ -88,11 +122,19 @@ class Piece {
     }
 
     /// A call of that function in place of the assembly.
-    void replace(const std::string& name) {
+    void replace(const std::string& name, Carries& carries) {
         Function& caller = *call_.getFunction();
         IRBuilder<> entry(&*caller.getEntryBlock().getFirstInsertionPt()), builder(&call_);
         SmallVector<Value*> arguments, places;
         const bool one = outputs() == 1;
+        if (shares_carry()) {
+            AllocaInst*& carry = carries[&caller];
+            if (!carry) {
+                carry = entry.CreateAlloca(entry.getInt32Ty(), nullptr, "carry");
+                entry.CreateStore(entry.getInt32(0), carry);
+            }
+            arguments.push_back(carry);
+        }
         for (const Operand& operand : operands_) {
             if (operand.is_output && !one) {
                 places.push_back(entry.CreateAlloca(register_type(operand)));
@@ -121,6 +163,8 @@ class Piece {
         if (!call_.getType()->isVoidTy()) call_.replaceAllUsesWith(result);
         call_.eraseFromParent();
     }
+
+    SharedCarry shares_carry() const { return shared_carry(body()); }
 
   private:
     void add(const std::string& code, bool is_output, unsigned& argument) {
@@ -239,6 +283,37 @@ SmallVector<CallInst*> assembly_in(llvm::Module& module) {
     return calls;
 }
 
+/// Functions of one block whose first piece takes the carry of their caller's, or whose last leaves it to
+/// those: libraries of long integers wrap each instruction in such a function. They become parts of their
+/// callers, where the pieces share a variable.
+void inline_carry_wrappers(llvm::Module& module) {
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (Function& function : module) {
+            if (function.size() != 1 || function.use_empty()) continue;
+            SharedCarry shared;
+            bool first = true;
+            for (Instruction& instruction : instructions(function)) {
+                auto* call = dyn_cast<CallInst>(&instruction);
+                if (!call || !call->isInlineAsm()) continue;
+                const SharedCarry own =
+                    shared_carry(cast<InlineAsm>(call->getCalledOperand())->getAsmString());
+                if (first) shared.taken = own.taken;
+                if (own) shared.given = own.given, first = false;
+            }
+            if (!shared) continue;
+            SmallVector<CallBase*> calls;
+            for (User* user : function.users())
+                if (auto* call = dyn_cast<CallBase>(user); call && call->getCalledFunction() == &function)
+                    calls.push_back(call);
+            for (CallBase* call : calls) {
+                InlineFunctionInfo information;
+                changed |= InlineFunction(*call, information).isSuccess();
+            }
+        }
+    }
+}
+
 std::unique_ptr<llvm::Module> parsed(const image::KernelImage& image, const std::string& file,
                                      LLVMContext& context) {
     Expected<std::unique_ptr<llvm::Module>> module =
@@ -355,8 +430,9 @@ std::vector<image::KernelImage> without_inline_assembly(const image::KernelImage
                                                         const std::string& file) {
     LLVMContext context;
     const std::unique_ptr<llvm::Module> module = parsed(image, file, context);
+    if (assembly_in(*module).empty()) return {image};
+    inline_carry_wrappers(*module);
     const SmallVector<CallInst*> calls = assembly_in(*module);
-    if (calls.empty()) return {image};
     std::map<std::string, Needed> with_lines, without;
     for (CallInst* call : calls) {
         try {
@@ -370,9 +446,10 @@ std::vector<image::KernelImage> without_inline_assembly(const image::KernelImage
     std::vector<image::KernelImage> result;
     if (!without.empty()) result.push_back(read_all(without, file));
     if (!with_lines.empty()) result.push_back(without_lines(read_all(with_lines, file)));
+    Carries carries;
     for (CallInst* call : calls) {
         Piece piece(*call);
-        piece.replace(name_of(*call, piece.function("")));
+        piece.replace(name_of(*call, piece.function("")), carries);
     }
     result.insert(result.begin(), image::KernelImage::from_module(*module, image.sources()));
     return result;

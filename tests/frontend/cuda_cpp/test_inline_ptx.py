@@ -188,3 +188,62 @@ def test_what_an_asm_statement_does_is_checked_and_has_its_line(tmp_path):
     assert result.returncode != 0
     assert "program.cu:4" in result.stderr
     assert 'asm volatile("st.global.u32 [%0], 7;"' in result.stderr
+
+
+CARRY = """
+#include <cstdio>
+typedef unsigned int word;
+namespace low {
+__device__ __forceinline__ word add_cc(word a, word b) { word r; asm volatile("add.cc.u32 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b)); return r; }
+__device__ __forceinline__ word addc_cc(word a, word b) { word r; asm volatile("addc.cc.u32 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b)); return r; }
+__device__ __forceinline__ word addc(word a, word b) { word r; asm volatile("addc.u32 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b)); return r; }
+__device__ void madc_hi(word& r, word a, word b) { asm volatile("madc.hi.cc.u32 %0, %1, %2, %0;" : "+r"(r) : "r"(a), "r"(b)); }
+}
+template <class T> __device__ T next(T a, T b) { return low::addc_cc(a, b); }
+
+// A wrapper for each instruction, one wrapped twice, in a loop.
+template <int N> __device__ word sum(word* r, const word* a, const word* b) {
+    r[0] = low::add_cc(a[0], b[0]);
+#pragma unroll
+    for (int i = 1; i < N; ++i) r[i] = i % 2 ? next(a[i], b[i]) : low::addc_cc(a[i], b[i]);
+    return low::addc(0, 0);
+}
+// Statements of one function, borrows, 64 bits; code between them that adds.
+__device__ void difference(unsigned long long* r, const unsigned long long* a, const unsigned long long* b, int& steps) {
+    asm volatile("sub.cc.u64 %0, %1, %2;" : "=l"(r[0]) : "l"(a[0]), "l"(b[0]));
+    for (int i = 1; i < 3; ++i) {
+        asm volatile("subc.cc.u64 %0, %1, %2;" : "=l"(r[i]) : "l"(a[i]), "l"(b[i]));
+        steps += i;
+    }
+    asm volatile("subc.u64 %0, 0, 0;" : "=l"(r[3]));
+}
+__global__ void kernel(word* out, const word* a, const word* b) {
+    word r[4];
+    for (int i = 0; i < 3; ++i) out[i] = 0;
+    out[3] = sum<3>(out, a, b);
+    asm volatile("add.cc.u32 %0, %1, %1;" : "=r"(r[0]) : "r"(a[0]));
+    r[1] = 1, low::madc_hi(r[1], a[0], 5);
+    asm volatile("addc.u32 %0, %1, 0;" : "=r"(r[2]) : "r"(b[0]));
+    for (int i = 0; i < 3; ++i) out[4 + i] = r[i];
+    const unsigned long long x[3] = {1, 0, 7}, y[3] = {2, ~0ull, 6};
+    unsigned long long d[4];
+    int steps = 0;
+    difference(d, x, y, steps);
+    printf("%llx %llx %llx %llx %d\\n", d[0], d[1], d[2], d[3], steps);
+}
+int main() {
+    const word a[] = {0xFFFFFFFFu, 0xFFFFFFFFu, 5}, b[] = {1, 0, 6};
+    word *device, host[7];
+    cudaMalloc(&device, 64);
+    cudaMemcpy(device, a, sizeof a, cudaMemcpyHostToDevice);
+    cudaMemcpy(device + 3, b, sizeof b, cudaMemcpyHostToDevice);
+    kernel<<<1, 1>>>(device + 6, device, device + 3);
+    cudaMemcpy(host, device + 6, sizeof host, cudaMemcpyDeviceToHost);
+    for (word each : host) printf("%x ", each);
+    puts("");
+}
+"""
+
+
+def test_the_carry_goes_from_statement_to_statement(tmp_path):
+    assert output_of(CARRY, tmp_path) == "ffffffffffffffff 0 0 0 3\n0 0 c 0 fffffffe 6 1 \n"
