@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "frontend/cuda_cpp/images/managed_variables.h"
+#include "frontend/cuda_cpp/images/shared_addresses.h"
 #include "frontend/ptx/inline_assembly.h"
 
 namespace cudasim::cuda_cpp {
@@ -121,6 +122,7 @@ EmbeddedImage image_of_bitcode(const std::string& bitcode, const DeviceCode& abo
     name_internal_symbols(**module);
     drop_list_of_external_symbols(**module);
     make_managed(**module);
+    store_shared_addresses(**module);
     if (!about.relocatable) drop_unused_functions(**module);
     std::map<std::string, std::string> texts;
     llvm::DebugInfoFinder finder;

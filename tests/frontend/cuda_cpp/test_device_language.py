@@ -103,3 +103,49 @@ def test_it_compiles_in_every_version_of_the_language_without_a_warning(tmp_path
     (tmp_path / "program.cu").write_text(EVERYTHING)
     result = nvcc("-c", "program.cu", option, "-Xcompiler", "-Wall,-Wextra", cwd=tmp_path)
     assert (result.returncode, result.stderr) == (0, "")
+
+
+SHARED_ADDRESSES = """
+#include <cstdio>
+struct View {
+    const int* numbers;
+    char name[8];
+    const float* row;
+    int rows;
+};
+struct Pair { View views[2]; int* place; };
+__device__ int total(const View& view) { return view.numbers[3] + (int)view.row[1] + view.rows + view.name[1]; }
+__global__ void kernel(int* out) {
+    __shared__ int numbers[64];
+    __shared__ float rows[2][32];
+    extern __shared__ int dynamic[];
+    numbers[threadIdx.x] = threadIdx.x, numbers[32 + threadIdx.x] = 100 + threadIdx.x;
+    rows[0][threadIdx.x] = threadIdx.x, rows[1][threadIdx.x] = 10 * threadIdx.x;
+    dynamic[threadIdx.x] = 1000;
+    __syncthreads();
+    float* buffers[2] = {rows[0], rows[1]};
+    for (int i = 0; i < 3; ++i) {
+        int* parts[3] = {numbers, numbers + 32, dynamic};
+        parts[i] += threadIdx.x;
+        out[threadIdx.x * 3 + i] = *parts[i] + (int)buffers[i & 1][threadIdx.x];
+    }
+    const Pair pair = {{{numbers, "ab", rows[1], 2}, {numbers + 32, "cd", rows[0], 4}}, out + 96};
+    if (threadIdx.x == 31) pair.place[0] = total(pair.views[0]), pair.place[1] = total(pair.views[1]);
+    View view = {numbers, "xyz", rows[1], 3};
+    if (threadIdx.x == 30) out[98] = total(view);
+}
+int main() {
+    int *device, host[99];
+    cudaMalloc(&device, sizeof host);
+    kernel<<<1, 32, 32 * sizeof(int)>>>(device);
+    cudaMemcpy(host, device, sizeof host, cudaMemcpyDeviceToHost);
+    for (int i = 0; i < 32; ++i)
+        if (host[3 * i] != 2 * i || host[3 * i + 1] != 100 + 11 * i || host[3 * i + 2] != 1000 + i) printf("%d\\n", i);
+    printf("%d %d %d\\n", host[96], host[97], host[98]);
+}
+"""
+
+
+def test_local_variables_that_are_initialised_with_addresses_of_shared_ones(tmp_path):
+    # 3 + 10 + 2 + 'b'; 103 + 1 + 4 + 'd'; 3 + 10 + 3 + 'y'
+    assert output_of(SHARED_ADDRESSES, tmp_path) == "113 208 137\n"
