@@ -10,10 +10,9 @@ namespace {
 constexpr int default_architecture = 75;    // nvcc 13's
 constexpr int simulated_architecture = 90;  // of the device that the simulator has by default, an H100
 
-// Those of "Virtual Architecture Feature List"; older ones than nvcc 13 knows are accepted where clang 19
-// knows them.
-constexpr int known[] = {30, 32, 35, 37, 50, 52, 53, 60,  61,  62,  70,  72,
-                         75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121};
+// Those of "Virtual Architecture Feature List", and all older ones, which old makefiles ask for.
+constexpr int known[] = {10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50,  52,  53,  60,  61,
+                         62, 70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121};
 constexpr int major_ones[] = {75, 80, 90, 100, 110, 120};
 constexpr int oldest_of_nvcc = 75;
 /// What is asked for older GPUs is compiled for this: programs bring functions of their own where

@@ -189,8 +189,48 @@ def test_functions_without_a_mask_name_their_successor(tmp_path, call, instead):
     (tmp_path / "old.cu").write_text(f"__global__ void kernel() {{ {call}; }}\n")
     result = nvcc("-c", "old.cu", cwd=tmp_path)
     assert result.returncode != 0
-    assert f"does not exist for compute capability 7.0 and higher; use {instead}" in result.stderr
+    assert (
+        f"does not exist for compute capability 7.0 and higher; use {instead}, or compile with -arch=sm_60"
+        in result.stderr
+    )
     assert "old.cu:1" in result.stderr
+
+
+WITHOUT_MASK = """
+__device__ double __shfl_down(double value, unsigned int offset) { return value + offset; }  // a program's own
+template <typename T> __device__ T warp_sum(T value) {
+#pragma unroll
+    for (int offset = warpSize / 2; offset > 0; offset /= 2) value += __shfl_down(value, offset);
+    return value;
+}
+__global__ void kernel(int* sums) {
+    const int lane = threadIdx.x % 32;
+    TRUE(__ballot(lane % 3 == 0) == 0x49249249u && __any(lane == 7) == 1 && __all(lane >= 0) == 1 && __all(lane) == 0)
+    TRUE(__shfl(10 * lane, 5) == 50 && __shfl(1.5f * lane, 1, 8) == 1.5f * (lane / 8 * 8 + 1))
+    TRUE(__shfl_up(lane, 1) == (lane ? lane - 1 : 0) && __shfl_xor(3u * lane, 16) == 3u * (lane ^ 16))
+    TRUE(__shfl((long long)lane << 40, 3) == 3ll << 40 && __shfl_down(0.5, 2) == 2.5 && __shfl_xor(0.5 * lane, 1) == 0.5 * (lane ^ 1))
+    const int sum = warp_sum(lane);
+    if (lane == 0) sums[threadIdx.x / 32] = sum;
+    // Lanes of one branch: each calls with the others of it.
+    if (lane < 12) {
+        TRUE(__ballot(1) == 0xFFFu && __shfl_xor(lane, 1) == (lane ^ 1))
+    } else {
+        TRUE(__ballot(lane > 20) == 0xFFE00000u)
+    }
+}
+int main() {
+    int *sums, host[2];
+    cudaMalloc(&sums, sizeof host);
+    kernel<<<1, 64>>>(sums);
+    cudaMemcpy(host, sums, sizeof host, cudaMemcpyDeviceToHost);
+    printf("%d %d\\n", host[0], host[1]);
+}
+"""
+
+
+@pytest.mark.parametrize("architecture", ["sm_13", "sm_35", "sm_61"])
+def test_functions_without_a_mask_on_architectures_that_have_them(tmp_path, architecture):
+    assert output_of(CHECK + WITHOUT_MASK, tmp_path, "-arch", architecture) == "496 496\n"
 
 
 def test_a_program_may_have_its_own_function_of_an_old_name(tmp_path):

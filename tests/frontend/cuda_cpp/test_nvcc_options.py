@@ -125,6 +125,7 @@ def test_options_come_from_files_and_from_the_environment(folder):
         (["-arch=sm_90a"], "sm_90a", "900"),
         (["-arch=sm_120"], "sm_90a", "1200"),
         (["-arch=sm_35"], "sm_60", "350"),
+        (["-arch=sm_13", "-gencode=arch=compute_20,code=sm_20"], "sm_60", "130,200"),
         (["-arch=compute_80", "-code=sm_86,compute_80"], "sm_80", "800"),
         (["-gencode", "arch=compute_70,code=sm_70", "-gencode=arch=compute_86,code=[sm_86,compute_86]",
           "--generate-code", "arch=compute_100,code=sm_100"], "sm_86", "700,860,1000"),

@@ -130,19 +130,45 @@ CUDASIM_REDUCTION(or, unsigned int, or)
 CUDASIM_REDUCTION(xor, unsigned int, xor)
 #undef CUDASIM_REDUCTION
 
-// What compute capability 7.0 and CUDA 13 no longer have; the message names what to call instead.
-#define CUDASIM_GONE(function, instead)                             \
-    template <typename... Arguments>                                \
-    __device__ int function(Arguments... arguments) __attribute__(( \
-        unavailable(#function "() does not exist for compute capability 7.0 and higher; use " instead)));
-CUDASIM_GONE(__shfl, "__shfl_sync(mask, ...)")
-CUDASIM_GONE(__shfl_up, "__shfl_up_sync(mask, ...)")
-CUDASIM_GONE(__shfl_down, "__shfl_down_sync(mask, ...)")
-CUDASIM_GONE(__shfl_xor, "__shfl_xor_sync(mask, ...)")
-CUDASIM_GONE(__any, "__any_sync(mask, predicate)")
-CUDASIM_GONE(__all, "__all_sync(mask, predicate)")
-CUDASIM_GONE(__ballot, "__ballot_sync(mask, predicate)")
-#undef CUDASIM_GONE
+// Functions without a mask, which code for compute capability below 7.0 may call (CUDA C++ Programming Guide 9,
+// "Warp Shuffle Functions"): the lanes that are at the call take part. They are templates, so that a program's
+// own function of such a name is taken instead.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
+#define CUDASIM_WITHOUT_MASK(function, arguments)                                                           \
+    template <typename... Arguments>                                                                        \
+    __device__ int function(Arguments... arguments) __attribute__((                                         \
+        unavailable(#function "() does not exist for compute capability 7.0 and higher; use " #function "_" \
+                              "sync(mask, " #arguments "), or compile with -arch=sm_60")));
+#define CUDASIM_SHUFFLE_WITHOUT_MASK(function, offset_type) CUDASIM_WITHOUT_MASK(function, ...)
+#define CUDASIM_VOTE_WITHOUT_MASK(type, function) CUDASIM_WITHOUT_MASK(function, predicate)
+#else
+#define CUDASIM_DEPRECATED(function)                                                             \
+    __attribute__((deprecated(#function "() is deprecated in favor of " #function "_sync() and " \
+                                        "does not exist for compute capability 7.0 and higher")))
+#define CUDASIM_SHUFFLE_WITHOUT_MASK(function, offset_type)                                  \
+    template <typename Value, typename... Width>                                             \
+    CUDASIM_DEPRECATED(function)                                                             \
+    CUDASIM_DEVICE Value function(Value value, offset_type offset, Width... width) {         \
+        return static_cast<Value>(function##_sync(__activemask(), value, offset, width...)); \
+    }
+#define CUDASIM_VOTE_WITHOUT_MASK(type, function)                  \
+    template <typename Predicate>                                  \
+    CUDASIM_DEPRECATED(function)                                   \
+    CUDASIM_DEVICE type function(Predicate predicate) {            \
+        return function##_sync(__activemask(), predicate ? 1 : 0); \
+    }
+#endif
+CUDASIM_SHUFFLE_WITHOUT_MASK(__shfl, int)
+CUDASIM_SHUFFLE_WITHOUT_MASK(__shfl_up, unsigned int)
+CUDASIM_SHUFFLE_WITHOUT_MASK(__shfl_down, unsigned int)
+CUDASIM_SHUFFLE_WITHOUT_MASK(__shfl_xor, int)
+CUDASIM_VOTE_WITHOUT_MASK(int, __any)
+CUDASIM_VOTE_WITHOUT_MASK(int, __all)
+CUDASIM_VOTE_WITHOUT_MASK(unsigned int, __ballot)
+#undef CUDASIM_SHUFFLE_WITHOUT_MASK
+#undef CUDASIM_VOTE_WITHOUT_MASK
+#undef CUDASIM_WITHOUT_MASK
+#undef CUDASIM_DEPRECATED
 
 #undef CUDASIM_DEVICE
 
