@@ -23,6 +23,7 @@ constexpr const char* dialect[] = {
     "-Wno-error=elaborated-enum-base",
     "-Wno-error=invalid-constexpr",
     "-Wno-cuda-compat",  // #pragma unroll (4)
+    "-Wno-empty-body",   // while (atomicCAS(&lock, 0, 1));
     "-Wno-vla-cxx-extension",
     "-Wno-unknown-pragmas",
     "-Wno-unknown-warning-option",

@@ -1,5 +1,5 @@
 // Local variables that are initialised with addresses of __shared__ variables: float *buffers[2] = {a, b}.
-// clang copies such a variable from a constant, and no constant has an address that each block has its own of.
+// clang copies such a variable from a constant, and no constant can hold what differs from block to block.
 #pragma once
 
 namespace llvm {

@@ -130,9 +130,9 @@ CUDASIM_REDUCTION(or, unsigned int, or)
 CUDASIM_REDUCTION(xor, unsigned int, xor)
 #undef CUDASIM_REDUCTION
 
-// Functions without a mask, which code for compute capability below 7.0 may call (CUDA C++ Programming Guide 9,
-// "Warp Shuffle Functions"): the lanes that are at the call take part. They are templates, so that a program's
-// own function of such a name is taken instead.
+// Functions without a mask, which code for compute capability below 7.0 may call (CUDA C++ Programming
+// Guide 9, "Warp Shuffle Functions"): the lanes that are at the call take part. They are templates, so that a
+// program's own function of such a name is taken instead.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
 #define CUDASIM_WITHOUT_MASK(function, arguments)                                                           \
     template <typename... Arguments>                                                                        \
