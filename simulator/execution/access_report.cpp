@@ -258,6 +258,8 @@ void describe_access(const Launch& launch, const BlockRun& block, const Runner& 
     } else {
         finding.kind = kind_for(nearest.object);
         finding.message = relation(fault, nearest.object);
+        if (nearest.object.space == "shared" && nearest.object.bytes == 0)
+            finding.message += ": the launch gives the kernel no dynamic shared memory";
     }
 }
 

@@ -441,6 +441,8 @@ void take_code(Launch& launch, const PreparedKernel& prepared) {
     launch.kernel = prepared.kernel;
     launch.entry = prepared.kernel->entry;
     launch.shared_bytes = prepared.kernel->dynamic_shared_offset + launch.configuration.dynamic_shared_bytes;
+    // A kernel that is given none of its dynamic shared memory has an address for it all the same.
+    if (launch.shared_bytes == 0 && !prepared.kernel->shared_variables.empty()) launch.shared_bytes = 1;
     launch.shared_layout =
         (prepared.shared_layout_seed << 20) + launch.configuration.dynamic_shared_bytes + 1;
     launch.barrier_place = prepared.barrier_place;

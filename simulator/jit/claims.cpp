@@ -17,8 +17,8 @@ namespace {
 
 using namespace llvm;
 
-bool carries_meaning(const Attribute& attribute, bool by_value) {
-    if (attribute.hasAttribute(Attribute::Alignment)) return by_value;
+bool carries_meaning(const Attribute& attribute, bool alignment_too) {
+    if (attribute.hasAttribute(Attribute::Alignment)) return alignment_too;
     for (auto kind :
          {Attribute::ByVal, Attribute::StructRet, Attribute::ZExt, Attribute::SExt, Attribute::ImmArg}) {
         if (attribute.hasAttribute(kind)) return true;
@@ -26,27 +26,30 @@ bool carries_meaning(const Attribute& attribute, bool by_value) {
     return false;
 }
 
-AttributeSet meaningful(LLVMContext& context, AttributeSet set) {
+AttributeSet meaningful(LLVMContext& context, AttributeSet set, bool is_access) {
     AttrBuilder builder(context);
-    const bool by_value = set.hasAttribute(Attribute::ByVal) || set.hasAttribute(Attribute::StructRet);
+    const bool alignment_too =
+        is_access || set.hasAttribute(Attribute::ByVal) || set.hasAttribute(Attribute::StructRet);
     for (const Attribute& attribute : set) {
-        if (carries_meaning(attribute, by_value)) builder.addAttribute(attribute);
+        if (carries_meaning(attribute, alignment_too)) builder.addAttribute(attribute);
     }
     return AttributeSet::get(context, builder);
 }
 
-AttributeList meaningful(LLVMContext& context, AttributeList list, unsigned parameters) {
+/// @param is_access  a copy of an object: its addresses have to be aligned, as those of loads and stores
+AttributeList meaningful(LLVMContext& context, AttributeList list, unsigned parameters, bool is_access) {
     SmallVector<AttributeSet, 8> sets;
-    for (unsigned i = 0; i < parameters; ++i) sets.push_back(meaningful(context, list.getParamAttrs(i)));
+    for (unsigned i = 0; i < parameters; ++i)
+        sets.push_back(meaningful(context, list.getParamAttrs(i), is_access));
     AttrBuilder function(context);
     return AttributeList::get(context, AttributeSet::get(context, function),
-                              meaningful(context, list.getRetAttrs()), sets);
+                              meaningful(context, list.getRetAttrs(), false), sets);
 }
 
 void strip_function(Function& function) {
     auto& context = function.getContext();
     const unsigned parameters = function.arg_size();
-    function.setAttributes(meaningful(context, function.getAttributes(), parameters));
+    function.setAttributes(meaningful(context, function.getAttributes(), parameters, false));
     function.setDoesNotThrow();
     function.addFnAttr(Attribute::NullPointerIsValid);
     // Runaway recursion is to overflow the stack and be reported, not to become an endless loop.
@@ -97,7 +100,8 @@ void strip_instruction(Instruction& instruction, const CompileOptions& options) 
         instruction.copyFastMathFlags(kept);  // setFastMathFlags would only add
     }
     if (auto* call = dyn_cast<CallBase>(&instruction); call && !call->isInlineAsm()) {
-        call->setAttributes(meaningful(call->getContext(), call->getAttributes(), call->arg_size()));
+        call->setAttributes(
+            meaningful(call->getContext(), call->getAttributes(), call->arg_size(), isa<MemIntrinsic>(call)));
         call->setCallingConv(CallingConv::C);
     }
 }

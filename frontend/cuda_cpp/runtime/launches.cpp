@@ -135,6 +135,12 @@ execution::LaunchConfiguration checked_configuration(const LaunchRequest& reques
                std::to_string(configuration.block.volume()) +
                    " threads per block, and the kernel was compiled with __launch_bounds__(" +
                    std::to_string(kernel.most_threads()) + ")");
+    if (kernel.static_shared_bytes() > profile.shared_per_block)
+        refuse(request, kernel, cudaErrorInvalidValue,
+               std::to_string(kernel.static_shared_bytes()) +
+                   " bytes of __shared__ variables, and a kernel may have " +
+                   std::to_string(profile.shared_per_block) +
+                   "; NVIDIA's nvcc does not compile it: more is for dynamic shared memory only");
     if (request.shared_bytes != 0) require_shared_bytes(request, kernel);
     if (request.cooperative) require_resident(request, kernel, configuration);
     return configuration;

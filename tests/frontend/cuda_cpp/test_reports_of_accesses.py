@@ -1,0 +1,103 @@
+"""What is said of accesses that C++ makes in its own ways: whole objects at once, dynamic shared memory."""
+
+from __future__ import annotations
+
+import pytest
+from cuda_programs import compiled, needs_clang, run
+
+pytestmark = needs_clang
+
+PROGRAM = """
+#include <cstdio>
+#include <cstring>
+struct Pair { int a; double b; };
+__global__ void copy(char* from, float4* to) { *to = *(float4*)(from + 4); }
+__global__ void read_members(char* from, float* to) {
+    float4 v = *(float4*)(from + 8);
+    *to = v.x + v.y + v.z + v.w;
+}
+__global__ void write_pair(char* to) { *(float2*)(to + 4) = make_float2(1, 2); }
+__global__ void copy_structure(char* from, Pair* to) { *to = *(Pair*)(from + 4); }
+__global__ void copy_bytes(char* from, char* to) {
+    float4 v;
+    memcpy(&v, from + 4, sizeof v);
+    memcpy(to + 1, &v, sizeof v);
+    *(float4*)(to + 32) = *(float4*)(from + 16);
+}
+__global__ void dynamic(int* x) {
+    extern __shared__ int buffer[];
+    buffer[threadIdx.x] = 1;
+    *x = buffer[0];
+}
+__global__ void dynamic_and_static(int* x) {
+    extern __shared__ int buffer[];
+    __shared__ int other[4];
+    other[threadIdx.x & 3] = 2;
+    *x = buffer[threadIdx.x] + other[0];
+}
+__global__ void much_static(int* x) {
+    __shared__ int all[20000];
+    all[threadIdx.x] = 1;
+    *x = all[0];
+}
+int main(int, char** arguments) {
+    char *x, *y;
+    cudaMalloc(&x, 256);
+    cudaMalloc(&y, 256);
+    cudaMemset(x, 0, 256);
+    const char* kernel = arguments[1];
+    if (!strcmp(kernel, "copy")) copy<<<1, 1>>>(x, (float4*)y);
+    if (!strcmp(kernel, "read_members")) read_members<<<1, 1>>>(x, (float*)y);
+    if (!strcmp(kernel, "write_pair")) write_pair<<<1, 1>>>(x);
+    if (!strcmp(kernel, "copy_structure")) copy_structure<<<1, 1>>>(x, (Pair*)y);
+    if (!strcmp(kernel, "copy_bytes")) copy_bytes<<<1, 1>>>(x, y);
+    if (!strcmp(kernel, "dynamic")) dynamic<<<1, 32>>>((int*)x);
+    if (!strcmp(kernel, "dynamic_and_static")) dynamic_and_static<<<1, 32>>>((int*)x);
+    if (!strcmp(kernel, "enough")) dynamic<<<1, 32, 32 * sizeof(int)>>>((int*)x);
+    if (!strcmp(kernel, "much_static")) much_static<<<1, 32>>>((int*)x);
+    cudaError_t launched = cudaGetLastError();
+    printf("%s %s\\n", cudaGetErrorName(launched), cudaGetErrorName(cudaDeviceSynchronize()));
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    return compiled(PROGRAM, tmp_path_factory.mktemp("accesses"))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "multiple"), [("copy", 16), ("read_members", 16), ("write_pair", 8), ("copy_structure", 8)]
+)
+def test_a_whole_object_at_an_address_that_it_cannot_have(program, kernel, multiple):
+    result = run(program, kernel)
+    assert result.stdout == "cudaSuccess cudaErrorMisalignedAddress\n"
+    assert "misaligned-access: misaligned address 0x20" in result.stderr
+    assert f"(needs a multiple of {multiple})" in result.stderr
+    assert "of global memory 'x (cudaMalloc at program.cu:" in result.stderr
+    assert result.returncode == 1
+
+
+@pytest.mark.parametrize("kernel", ["copy_bytes", "enough"])
+def test_bytes_may_lie_anywhere_and_memory_that_was_asked_for_is_there(program, kernel):
+    result = run(program, kernel)
+    assert (result.stdout, result.stderr, result.returncode) == ("cudaSuccess cudaSuccess\n", "", 0)
+
+
+@pytest.mark.parametrize("kernel", ["dynamic", "dynamic_and_static"])
+def test_dynamic_shared_memory_that_the_launch_does_not_give(program, kernel):
+    result = run(program, kernel)
+    assert result.stdout == "cudaSuccess cudaErrorIllegalAddress\n"
+    assert "out-of-bounds-shared: " in result.stderr
+    assert (
+        "of shared memory 'buffer' of 0 bytes: the launch gives the kernel no dynamic shared memory"
+        in result.stderr
+    )
+    assert "and in 31 other threads" in result.stderr
+
+
+def test_more_shared_variables_than_a_kernel_may_have(program):
+    result = run(program, "much_static")
+    assert result.stdout == "cudaErrorInvalidValue cudaSuccess\n"
+    assert "much_static(int*) is not launched at program.cu:" in result.stderr
+    assert "80000 bytes of __shared__ variables, and a kernel may have 49152" in result.stderr
