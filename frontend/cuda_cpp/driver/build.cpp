@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <optional>
 
 #include "frontend/cuda_cpp/driver/compile.h"
+#include "frontend/cuda_cpp/images/device_archives.h"
 
 namespace cudasim::nvcc {
 namespace {
@@ -279,8 +281,28 @@ class Plan {
         for (const Input& input : inputs_)
             if (input.kind == InputKind::object && !fs::exists(input.path))
                 throw Fatal("Cannot find the input file '" + input.path + "'");
-        return build_.execute({build_.tools.host_compiler, "-c", "-fPIC", "-x", "c", "/dev/null", "-o",
+        std::vector<std::string> objects;
+        for (const Input& input : inputs_) objects.push_back(input.path);
+        const fs::path source = build_.work / "device_link.c";
+        std::ofstream text(source);
+        for (const auto& symbol : needed_members(objects))
+            text << "extern char " << symbol << "[];\nstatic char* const of_" << symbol
+                 << " __attribute__((used)) = " << symbol << ";\n";
+        text.close();
+        return build_.execute({build_.tools.host_compiler, "-c", "-fPIC", "-x", "c", source, "-o",
                                output_or(default_output())});
+    }
+
+    /// Symbols of the members of archives, named or found with -l and -L, whose device code is needed.
+    std::vector<std::string> needed_members(std::vector<std::string> files) const {
+        for (const auto& library : build_.line.all(Option::library))
+            for (const auto& folder : build_.line.all(Option::library_path)) {
+                const std::string stem = (fs::path(folder) / ("lib" + library)).string();
+                if (!fs::exists(stem + ".so") && !fs::exists(stem + ".a")) continue;
+                files.push_back(stem + (fs::exists(stem + ".so") ? ".so" : ".a"));
+                break;
+            }
+        return cuda_cpp::members_for_device_code(files);
     }
 
     int link(const std::vector<std::string>& objects) const {
@@ -297,6 +319,7 @@ class Plan {
         // other.
         for (const auto& word : line.all(Option::to_compiler))
             if (!(with_libomp && (word.starts_with("-fopenmp") || word == "-lgomp"))) command.push_back(word);
+        for (const auto& symbol : needed_members(objects)) command.push_back("-Wl,-u," + symbol);
         command.insert(command.end(), objects.begin(), objects.end());
         // Before the user's folders, which can be an installed toolkit's.
         for (const auto& each : library_folders()) command.push_back(each);

@@ -116,6 +116,15 @@ std::vector<std::string> unknown_words(const Build& build, const std::string& me
     return unknown;
 }
 
+/// clang knows fewer options than GCC does.
+/// @return whether the host compiler refuses the words, too, and says so
+bool host_compiler_refuses(const Build& build, const std::vector<std::string>& words) {
+    Command command{build.tools.host_compiler};
+    command.insert(command.end(), words.begin(), words.end());
+    command.insert(command.end(), {"-fsyntax-only", "-x", "c++", "/dev/null"});
+    return run(command) != 0;
+}
+
 /// Differs between objects that can be in one program.
 std::string identity_of(const std::string& source, const std::string& output, const Build& build) {
     std::string all = (fs::current_path() / source).string() + '\n' + (fs::current_path() / output).string();
@@ -189,6 +198,7 @@ int compile_to_object(const Build& build, const std::string& given_source, const
         fs::remove(fifo);
         if (status != 0 && without.empty()) {
             without = unknown_words(build, passes.device_messages + passes.host_messages);
+            if (!without.empty() && host_compiler_refuses(build, without)) return status;
             if (!without.empty()) continue;
         }
         show_messages();

@@ -242,3 +242,14 @@ def test_a_missing_clang_is_named_with_its_package(folder):
     (folder / "clang++").write_text("#!/bin/sh\n")
     (folder / "clang++").chmod(0o755)
     assert "apt install clang-19" in fatal(folder, "-c", "a.cu", CUDASIM_CLANG=str(folder / "clang++"))
+
+
+@needs_clang
+def test_an_option_that_no_compiler_knows_is_an_error(folder):
+    # -fipa-pta is GCC's; build systems ask in this way what a compiler takes.
+    known = nvcc("-c", "a.cu", "-forward-unknown-to-host-compiler", "-fipa-pta", cwd=folder)
+    assert known.returncode == 0, known.stderr
+    unknown = nvcc("-c", "b.cu", "-forward-unknown-to-host-compiler", "-fno-such-option", cwd=folder)
+    assert unknown.returncode != 0
+    assert "-fno-such-option" in unknown.stderr
+    assert not (folder / "b.o").exists()

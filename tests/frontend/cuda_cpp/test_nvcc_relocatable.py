@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from cuda_programs import needs_clang, nvcc, run
+import subprocess
+
+from cuda_programs import TOOLKIT, needs_clang, nvcc, run
 
 pytestmark = needs_clang
 
@@ -93,3 +95,56 @@ def test_whole_programs_keep_their_names_apart_too(tmp_path):
     assert (result.returncode, result.stderr) == (0, "")
     done = run(tmp_path / "program")
     assert (done.stdout, done.stderr) == ("147 249\n202 249\n8\n9\n", "")
+
+
+USER = """
+#include <cstdio>
+__device__ int one_of_the_archive(int);
+typedef int (*Function)(int);
+__device__ Function pointer = one_of_the_archive;
+int of_the_archive(int);
+__global__ void kernel(int* x) { *x = one_of_the_archive(*x); }
+int main() {
+    int *x, y = 1;
+    cudaMalloc(&x, sizeof(int));
+    cudaMemcpy(x, &y, sizeof(int), cudaMemcpyHostToDevice);
+    kernel<<<1, 1>>>(x);
+    cudaMemcpy(&y, x, sizeof(int), cudaMemcpyDeviceToHost);
+    printf("%d %d\\n", y, of_the_archive(y));
+}
+"""
+# None of the first, second and fourth has anything that host code names.
+MEMBERS = {
+    "one": "__device__ int two_of_the_archive(int); __device__ int one_of_the_archive(int x) "
+    "{ return 10 * two_of_the_archive(x); }",
+    "two": "__device__ int two_of_the_archive(int x) { return x + 1; }",
+    "host": "__device__ int three_of_the_archive(int); __global__ void add(int* x) { *x = three_of_the_archive(*x); }\n"
+    "int of_the_archive(int y) { int* x; cudaMallocManaged(&x, 4); *x = y; add<<<1, 1>>>(x); "
+    "cudaDeviceSynchronize(); return *x; }",
+    "three": "__device__ int three_of_the_archive(int x) { return x + 100; }",
+    "unused": "int missing(); __device__ int four_of_the_archive(int x) { return x; } int host() { return missing(); }",
+}
+
+
+def test_members_of_archives_are_linked_for_their_device_code(tmp_path):
+    (tmp_path / "user.cu").write_text(USER)
+    for name, text in MEMBERS.items():
+        (tmp_path / f"{name}.cu").write_text(text)
+    names = [f"{name}.cu" for name in MEMBERS]
+    assert nvcc("-dc", "user.cu", *names, cwd=tmp_path).returncode == 0
+    objects = [f"{name}.o" for name in MEMBERS]
+    assert nvcc("-lib", "-o", "libmembers.a", *objects, cwd=tmp_path).returncode == 0
+    for number, link in enumerate((("libmembers.a",), ("-L.", "-lmembers"))):
+        result = nvcc("-o", f"program{number}", "user.o", *link, cwd=tmp_path)
+        assert result.returncode == 0, result.stderr
+        assert run(tmp_path / f"program{number}").stdout == "20 120\n"
+    assert nvcc("-dlink", "-o", "link.o", "user.o", "libmembers.a", cwd=tmp_path).returncode == 0
+    libraries = TOOLKIT / "lib64"
+    subprocess.run(
+        ["g++", "-o", "linked", "user.o", "link.o", "libmembers.a"]
+        + [f"-L{libraries}", "-lcudart", f"-Wl,-rpath,{libraries}"],
+        cwd=tmp_path,
+        check=True,
+        timeout=60,
+    )
+    assert run(tmp_path / "linked").stdout == "20 120\n"
