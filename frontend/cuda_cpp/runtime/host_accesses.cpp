@@ -97,7 +97,9 @@ bool is_of_engine(const Frames& frames) {
     return false;
 }
 
+/// The allocation that an address is in, or behind, and what to do.
 std::string object_text(std::uint64_t address) {
+    const std::string advice = "  copy it with cudaMemcpy(), or allocate it with cudaMallocManaged()\n";
     for (const auto& context : driver::Context::all()) {
         const auto engine = context->engine();
         if (!engine || !engine->device.owns(address)) continue;
@@ -108,15 +110,24 @@ std::string object_text(std::uint64_t address) {
         const auto describe = [&](const memory::Allocation& each) {
             return cuda_cpp::with_lines(each.label.empty() ? "an allocation" : each.label) + ", " +
                    std::to_string(each.bytes) + " bytes of global memory at " +
-                   driver::hexadecimal(each.address) + "; the access is at byte " +
-                   std::to_string(address - each.address);
+                   driver::hexadecimal(each.address) + "; the access is ";
+        };
+        const auto at_byte = [&](const memory::Allocation& each) {
+            return describe(each) + "at byte " + std::to_string(address - each.address) + "\n";
         };
         if (const auto live = std::ranges::find_if(layout.live, holds); live != layout.live.end())
-            return "  object: " + describe(*live) + "\n";
+            return "  object: " + at_byte(*live) + advice;
         if (const auto freed = std::ranges::find_if(layout.freed, holds); freed != layout.freed.end())
-            return "  object, which was freed: " + describe(*freed) + "\n";
+            return "  object, which was freed: " + at_byte(*freed);
+        const memory::Allocation* before = nullptr;
+        for (const memory::Allocation& each : layout.live)
+            if (each.address < address && (before == nullptr || each.address > before->address))
+                before = &each;
+        if (before == nullptr) return advice;
+        return "  object: " + describe(*before) + std::to_string(address - before->address - before->bytes) +
+               " bytes past its end\n";
     }
-    return {};
+    return advice;
 }
 
 std::string place_text(const findings::SourceLocation& where) {
@@ -152,8 +163,7 @@ void report(std::uint64_t address, const void* context, const Frames& frames) {
                        ", which is a segmentation fault on a GPU\n";
     // At once, should the rest not succeed.
     (void)!::write(STDERR_FILENO, text.data(), text.size());
-    text = chain_text(frames) + object_text(address) +
-           "  copy it with cudaMemcpy(), or allocate it with cudaMallocManaged()\n";
+    text = chain_text(frames) + object_text(address);
     (void)!::write(STDERR_FILENO, text.data(), text.size());
 }
 

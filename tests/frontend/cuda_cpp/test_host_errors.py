@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import re
 import signal
 import subprocess
 
@@ -73,6 +74,27 @@ def test_memory_that_was_freed_is_said_to_be(program: pathlib.Path) -> None:
     result = outcome(program, 4)
     assert result.returncode == -signal.SIGSEGV
     assert "object, which was freed: d_values" in result.stderr
+
+
+BEHIND = """
+int main() {
+    int *first, *second;
+    cudaMallocManaged(&first, 4096);
+    cudaMallocManaged(&second, 100 * sizeof(int));
+    for (int i = 0; i < 100000; ++i) second[i] = i;
+}
+"""
+
+
+def test_memory_behind_that_of_the_program_is_named(tmp_path: pathlib.Path) -> None:
+    result = run(compiled(BEHIND, tmp_path, "-g"))
+    assert result.returncode == -signal.SIGSEGV
+    assert re.search(
+        r"object: second \(cudaMallocManaged at program.cu:5\), 400 bytes of global memory at 0x\w+; "
+        r"the access is \d+ bytes past its end",
+        result.stderr,
+    )
+    assert "copy it" not in result.stderr  # which is no advice for it
 
 
 def test_other_faults_take_their_course(program: pathlib.Path) -> None:
