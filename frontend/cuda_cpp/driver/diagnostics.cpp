@@ -35,6 +35,11 @@ bool is_a_message(std::string_view line) {
     return line.starts_with("warning: ") || line.starts_with("error: ");
 }
 
+/// clang's words for a kernel that launches a kernel.
+bool is_of_a_launch_by_device_code(std::string_view message) {
+    return message.find(": error: reference to __global__ function '") != message.npos;
+}
+
 bool leads_to_a_message(std::string_view line) {
     return line.starts_with("In file included from ") || line.starts_with("In module ");
 }
@@ -44,7 +49,12 @@ bool leads_to_a_message(std::string_view line) {
 std::string Diagnostics::unseen(const std::string& text) {
     std::string result, leading, whole, key;
     const auto finish = [&] {
-        if (!whole.empty() && seen_.insert(key).second) result += whole;
+        if (!whole.empty() && seen_.insert(key).second) {
+            result += whole;
+            if (is_of_a_launch_by_device_code(key))
+                result +=
+                    "note: launches by device code (dynamic parallelism) are not part of cudasim (yet)\n";
+        }
         whole.clear();
         key.clear();
     };

@@ -5,6 +5,7 @@
 
 #if defined(__CUDA__) && defined(__CUDACC__)
 #include "cudasim/device_code.h"
+#include "cudasim/missing_functions.h"
 #endif
 #include "builtin_types.h"
 #include "cuda_runtime_api.h"

@@ -1,6 +1,7 @@
 """Headers of a CUDA toolkit that cudasim does not have say so."""
 
 import importlib.util
+import re
 import shutil
 import subprocess
 
@@ -75,3 +76,79 @@ def test_annotations_and_constants_for_a_host_compiler(tmp_path, compiler):
     options = ["-Wall", "-Werror", "-isystem", TOOLKIT / "include", "-o", tmp_path / "program"]
     subprocess.run([command, standard, source, *options], check=True, timeout=60)
     subprocess.run([tmp_path / "program"], check=True, timeout=60)
+
+
+DRIVER = """
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#if CUDA_VERSION != CUDART_VERSION
+#error
+#endif
+int main(void) {
+    CUdeviceptr pointer = 0;
+    CUstream stream = 0;
+    cudaStream_t same = stream;
+    CUresult result = CUDA_ERROR_ILLEGAL_ADDRESS;
+#ifdef CALL
+    cuInit(0);
+#endif
+    return pointer != 0 || same != 0 || (int)result != (int)cudaErrorIllegalAddress;
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["gcc -std=c99", "g++ -std=c++11", "g++ -std=c++20"])
+def test_types_and_results_of_the_driver_api(tmp_path, compiler):
+    command, standard = compiler.split()
+    if shutil.which(command) is None:
+        pytest.skip(f"{command} is not on PATH")
+    source = tmp_path / ("program.c" if command == "gcc" else "program.cpp")
+    source.write_text(DRIVER)
+    options = ["-Wall", "-Werror", "-isystem", TOOLKIT / "include", "-o", tmp_path / "program"]
+    subprocess.run([command, standard, source, *options], check=True, timeout=60)
+    subprocess.run([tmp_path / "program"], check=True, timeout=60)
+    called = subprocess.run(
+        [command, standard, "-DCALL", source, *options], capture_output=True, text=True, timeout=60
+    )
+    assert called.returncode != 0
+    assert "the driver API is not part of cudasim (yet)" in called.stderr
+
+
+def test_the_results_are_those_of_the_table():
+    table = (ROOT / "simulator" / "findings" / "cuda_results.def").read_text()
+    rows = re.findall(r"^RESULT\(\w+,\s*(\w+),\s*(\d+),", table, re.MULTILINE)
+    header = (TOOLKIT / "include" / "cuda.h").read_text()
+    assert re.findall(r"^ +(CUDA_\w+) = (\d+),?$", header, re.MULTILINE) == rows
+    assert len(rows) > 50
+
+
+@needs_clang
+@pytest.mark.parametrize(
+    ("call", "what"),
+    [
+        ("*x = tex2D<float>(object, 1.0f, 2.0f);", "textures"),
+        ("tex1Dfetch(x, object, 3);", "textures"),
+        ("surf2Dwrite(*x, object, 0, 0);", "surfaces"),
+        ("surf3Dread(x, object, 0, 0, 0);", "surfaces"),
+    ],
+)
+def test_nvcc_says_which_functions_are_missing(tmp_path, call, what):
+    (tmp_path / "program.cu").write_text(
+        f"__global__ void kernel(float* x, unsigned long long object) {{ {call} }}\n"
+    )
+    result = nvcc("-c", "program.cu", cwd=tmp_path)
+    assert result.returncode != 0
+    assert f"is unavailable: {what} are not part of cudasim (yet)" in result.stderr
+    assert "program.cu:1" in result.stderr
+    assert result.stderr.count("error: ") == 1
+
+
+@needs_clang
+def test_nvcc_says_that_kernels_cannot_launch_kernels(tmp_path):
+    (tmp_path / "program.cu").write_text(
+        "__global__ void child() {}\n__global__ void parent() { child<<<1, 1>>>(); }\n"
+    )
+    result = nvcc("-rdc=true", "-c", "program.cu", cwd=tmp_path)
+    assert result.returncode != 0
+    assert "program.cu:2:" in result.stderr
+    assert "launches by device code (dynamic parallelism) are not part of cudasim (yet)" in result.stderr
