@@ -44,9 +44,6 @@ bool orders_threads(const Instruction& instruction) {
     return false;
 }
 
-namespace {
-
-/// A call that stands for no code of the kernel's.
 bool is_marker(const Instruction& instruction) {
     const auto* call = dyn_cast<CallBase>(&instruction);
     const Function* callee = call != nullptr ? call->getCalledFunction() : nullptr;
@@ -54,17 +51,22 @@ bool is_marker(const Instruction& instruction) {
            (callee != nullptr && jit::keeps_loads(*callee));
 }
 
+namespace {
+
 bool changes_memory(const Instruction& instruction) {
     return instruction.mayWriteToMemory() && !is_internal(instruction) && !is_marker(instruction);
 }
 
-/// Whether other threads may see a change of memory. LLVM says of volatile loads that they write.
+}  // namespace
+
 bool writes_for_others(const Instruction& instruction) {
     const auto* store = dyn_cast<StoreInst>(&instruction);
     const bool is_own = store != nullptr && isa<AllocaInst>(getUnderlyingObject(store->getPointerOperand()));
     return !is_own && !isa<LoadInst>(instruction) && !jit::fence_at(instruction) &&
            changes_memory(instruction);
 }
+
+namespace {
 
 /// Whether the value is the same in each round of the loop, though nobody has moved it out.
 bool stays_the_same(const Value& value, const Loop& loop) {
@@ -109,6 +111,23 @@ const BasicBlock* block_before(const BasicBlock& block) {
     return before == &block ? nullptr : before;
 }
 
+/// The constants among which the way from the end of a block chooses: where a variable's scope ends, clang
+/// leaves a loop by a number for each way out.
+SmallVector<const PHINode*, 4> choices_behind(const BasicBlock& block) {
+    constexpr unsigned longest_way = 8;
+    SmallPtrSet<const BasicBlock*, 16> ways{&block};
+    for (const BasicBlock* next : successors(&block))
+        for (unsigned i = 0; next != nullptr && i < longest_way; ++i, next = next->getSingleSuccessor())
+            ways.insert(next);
+    SmallVector<const PHINode*, 4> choices;
+    for (const BasicBlock* way : ways)
+        for (const PHINode& phi : way->phis())
+            if (all_of(phi.incoming_values(), IsaPred<ConstantInt>) && !phi.hasConstantValue() &&
+                count_if(phi.blocks(), [&](const BasicBlock* from) { return ways.contains(from); }) > 1)
+                choices.push_back(&phi);
+    return choices;
+}
+
 /// Whether nothing is written between the last fence and the store.
 bool is_behind_fence(const StoreInst& store) {
     const BasicBlock* block = store.getParent();
@@ -130,6 +149,14 @@ bool is_behind_fence(const StoreInst& store) {
 }
 
 }  // namespace
+
+bool is_message_store(const Instruction& instruction) {
+    const auto* store = dyn_cast<StoreInst>(&instruction);
+    if (store == nullptr || !store->isVolatile() || isa<Constant>(store->getValueOperand())) return false;
+    Type& type = *store->getValueOperand()->getType();
+    const std::uint64_t bytes = instruction.getDataLayout().getTypeStoreSize(&type);
+    return !type.isVectorTy() && bytes <= sizeof(std::uint64_t) && store->getAlign().value() >= bytes;
+}
 
 bool FlagAccesses::contains(const Instruction& instruction) {
     if (isa<LoadInst>(instruction)) return is_polled_load(instruction);
@@ -157,6 +184,9 @@ bool FlagAccesses::is_polled(const LoadInst& load) {
         const Instruction* value = open.pop_back_val();
         if (value->isTerminator() && loop->isLoopExiting(value->getParent())) return true;
         if (value->isTerminator() && loops_again(load, *value, *loop)) return true;
+        if (value->isTerminator())
+            for (const PHINode* choice : choices_behind(*value->getParent()))
+                if (loop->contains(choice) && known.insert(choice).second) open.push_back(choice);
         for (const User* user : value->users()) {
             const auto* next = dyn_cast<Instruction>(user);
             if (next != nullptr && loop->contains(next) && known.insert(next).second) open.push_back(next);

@@ -16,6 +16,12 @@ namespace cudasim::checks {
 /// The compiler's own (jit::marks::internal).
 [[nodiscard]] bool is_internal(const llvm::Instruction& instruction);
 
+/// A call that stands for no code of the kernel's.
+[[nodiscard]] bool is_marker(const llvm::Instruction& instruction);
+
+/// Whether other threads may see a change of memory. LLVM says of volatile loads that they write.
+[[nodiscard]] bool writes_for_others(const llvm::Instruction& instruction);
+
 /// What an atomic access orders. Sequential updates and compare-and-swaps are relaxed: that is how clang
 /// writes CUDA's atomicAdd() and atomicCAS(), which order nothing (CUDA C++ Programming Guide, "Atomic
 /// Functions"), and what the code that it makes for a GPU does.
@@ -23,6 +29,9 @@ namespace cudasim::checks {
 
 /// Whether threads order each other by it, or try to: by anything but barriers of the block and the grid.
 [[nodiscard]] bool orders_threads(const llvm::Instruction& instruction);
+
+/// A volatile store of a value that the thread has computed, to one word of up to 8 bytes.
+[[nodiscard]] bool is_message_store(const llvm::Instruction& instruction);
 
 /// Volatile accesses that are meant as flags: a load that a loop polls, a store right behind a fence.
 class FlagAccesses {

@@ -8,8 +8,10 @@
 #include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
+#include <set>
 
 #include "simulator/checks/access_roles.h"
+#include "simulator/checks/atomic_idioms.h"
 #include "simulator/checks/race_hooks.h"
 #include "simulator/jit/asynchronous_copies.h"
 #include "simulator/jit/function_context.h"
@@ -30,8 +32,8 @@ using jit::MemoryOrder;
 /// Longer ones are calls.
 constexpr std::uint64_t most_inline_bytes = 8;
 
-AtomicScope scope_of(const MemoryAccess& access) {
-    return access.scope <= image::Scope::cluster ? AtomicScope::block : AtomicScope::device;
+AtomicScope scope_of(image::Scope scope) {
+    return scope <= image::Scope::cluster ? AtomicScope::block : AtomicScope::device;
 }
 
 class RaceChecks {
@@ -43,6 +45,7 @@ class RaceChecks {
           module_(*function.getParent()),
           head_(function),
           flags_(function),
+          idioms_(function),
           barriers_only_(barriers_only),
           waits_(waits) {
         MDBuilder metadata(module_.getContext());
@@ -55,6 +58,7 @@ class RaceChecks {
         struct Found {
             MemoryAccess access;
             bool is_flag;
+            const AtomicCmpXchgInst* verified_by;
         };
         std::vector<Found> accesses;
         std::vector<Instruction*> orders;
@@ -67,18 +71,21 @@ class RaceChecks {
                  jit::memory_accesses_of(instruction, function_.getDataLayout())) {
                 if (!can_race(access)) continue;
                 const bool is_flag = !barriers_only_ && access.is_volatile && flags_.contains(instruction);
-                accesses.push_back({access, is_flag});
+                if (!barriers_only_ && idioms_.is_decided(instruction)) decided_.insert(&instruction);
+                accesses.push_back(
+                    {access, is_flag, barriers_only_ || is_flag ? nullptr : idioms_.verifies(instruction)});
             }
         }
         for (Instruction& instruction : instructions(function_)) stays_away(instruction);
         for (Instruction* order : orders) insert_order(*order);
         for (const Found& each : accesses) {
             const bool is_atomic = each.access.order != MemoryOrder::plain || each.is_flag;
-            if (is_atomic && barriers_only_ && is_inline(each.access))
+            if (is_atomic && barriers_only_ && !isa<LoadInst>(each.access.at) && is_inline(each.access))
                 insert_inline(each.access, AccessClass::atomic);
-            else if (is_atomic)
-                call_atomic(each.access, each.is_flag);
-            else if (is_inline(each.access))
+            else if (is_atomic || each.verified_by != nullptr) {
+                IRBuilder<> behind(each.access.at->getNextNode());
+                emit_atomic_call(behind, each.access, each.is_flag, true, each.verified_by);
+            } else if (is_inline(each.access))
                 insert_inline(each.access, (each.access.flags & jit::access_write) != 0 ? AccessClass::write
                                                                                         : AccessClass::read);
             else
@@ -154,6 +161,8 @@ class RaceChecks {
     std::uint32_t plain_flags(const MemoryAccess& access, WrittenValue value) {
         return site(*access.at) | ((access.flags & jit::access_write) != 0 ? plain_writes : 0U) |
                (access.is_volatile ? plain_volatile : 0U) | (barriers_only_ ? plain_barriers_only : 0U) |
+               (decided_.contains(access.at) ? plain_is_decided : 0U) |
+               (is_message_store(*access.at) ? plain_is_message : 0U) |
                static_cast<std::uint32_t>(value) << plain_value_shift;
     }
 
@@ -208,14 +217,11 @@ class RaceChecks {
              written.value != nullptr ? written.value : builder.getInt64(0)});
     }
 
-    /// Behind the access: whether a compare-and-swap has written is known then, and nobody runs in between.
-    void call_atomic(const MemoryAccess& access, bool is_flag) {
-        IRBuilder<> builder(access.at->getNextNode());
-        emit_atomic_call(builder, access, is_flag, true);
-    }
-
-    /// @param behind the builder is behind the access; else nobody asks whether a compare-and-swap writes
-    void emit_atomic_call(IRBuilder<>& builder, const MemoryAccess& access, bool is_flag, bool behind) {
+    /// @param behind the builder is behind the access: whether a compare-and-swap has written is known then,
+    /// and nobody runs in between. Else nobody asks
+    /// @param verified_by the compare-and-swap that finds out whether a plain load was out of date, if any
+    void emit_atomic_call(IRBuilder<>& builder, const MemoryAccess& access, bool is_flag, bool behind,
+                          const AtomicCmpXchgInst* verified_by = nullptr) {
         builder.SetCurrentDebugLocation(access.at->getDebugLoc());
         AtomicKind kind = AtomicKind::update;
         Value* wrote = builder.getInt32(1);
@@ -226,13 +232,17 @@ class RaceChecks {
             if (behind)
                 wrote = builder.CreateZExt(builder.CreateExtractValue(exchange, 1), builder.getInt32Ty());
         }
-        const AtomicScope scope = is_flag ? AtomicScope::device : scope_of(access);
-        const MemoryOrder order = is_flag ? MemoryOrder::relaxed : order_of(access);
+        const AtomicScope scope = scope_of(verified_by != nullptr ? image::scope_of(*verified_by)
+                                           : is_flag              ? image::Scope::device
+                                                                  : access.scope);
+        const bool orders = !is_flag && verified_by == nullptr;
+        const MemoryOrder order = orders ? order_of(access) : MemoryOrder::relaxed;
         const std::uint32_t flags = site(*access.at) | static_cast<std::uint32_t>(kind) << atomic_kind_shift |
                                     static_cast<std::uint32_t>(scope) << atomic_scope_shift |
                                     static_cast<std::uint32_t>(order) << atomic_order_shift |
                                     (barriers_only_ ? atomic_barriers_only : 0U) |
-                                    (is_flag ? atomic_is_flag : 0U);
+                                    (is_flag ? atomic_is_flag : 0U) |
+                                    (verified_by != nullptr ? atomic_is_verified : 0U);
         Type* i32 = builder.getInt32Ty();
         jit::call_hook(
             builder, *hook("cudasim_hook_race_atomic", {builder.getInt64Ty(), i32, i32, i32}),
@@ -495,18 +505,22 @@ class RaceChecks {
         builder.SetInsertPoint(take);
         if (is_write) {
             store_record(builder, cell, offsetof(Cell, written),
-                         record(builder, line, access, access.is_volatile ? is_volatile : 0));
+                         record(builder, line, access,
+                                (access.is_volatile ? is_volatile : 0) |
+                                    (is_message_store(*access.at) ? is_message : 0)));
             builder.CreateBr(behind);
             return;
         }
-        Value* mine = record(builder, line, access, static_cast<Record>(scope_of(access)) << kind_shift);
+        Value* mine =
+            record(builder, line, access, static_cast<Record>(scope_of(access.scope)) << kind_shift);
         BasicBlock* other = new_block(line, "race.atomics");
         BasicBlock* replace = new_block(line, "race.replace");
-        if (scope_of(access) == AtomicScope::device) {
+        if (scope_of(access.scope) == AtomicScope::device) {
             BasicBlock* alone = new_block(line, "race.alone");
             Value* saturated = builder.CreateAnd(
-                builder.CreateICmpEQ(builder.CreateAnd(atomic, builder.getInt64(scope_bits | all_bytes)),
-                                     builder.getInt64(with_scope(all_bytes, AtomicScope::two_blocks))),
+                builder.CreateICmpEQ(
+                    builder.CreateAnd(atomic, builder.getInt64(scope_bits | only_reads | all_bytes)),
+                    builder.getInt64(with_scope(all_bytes, AtomicScope::two_blocks))),
                 builder.CreateICmpUGE(atomic, line.launch));
             branch(builder, saturated, behind, alone, false);
             builder.SetInsertPoint(alone);
@@ -514,9 +528,9 @@ class RaceChecks {
         branch(builder, below(builder, atomic, line.launch), replace, other, false);
         builder.SetInsertPoint(other);
         // The thread's own, or one of this epoch with an older one behind it, all of the same scope.
-        Value* own = equal_in(builder, atomic, mine, who_bits | scope_bits | all_bytes);
+        Value* own = equal_in(builder, atomic, mine, who_bits | scope_bits | only_reads | all_bytes);
         Value* two = builder.CreateAnd(
-            equal_in(builder, atomic, mine, epoch_bits | scope_bits | all_bytes),
+            equal_in(builder, atomic, mine, epoch_bits | scope_bits | only_reads | all_bytes),
             builder.CreateICmpNE(builder.CreateAnd(atomic, builder.getInt64(has_more)), builder.getInt64(0)));
         branch(builder, builder.CreateOr(own, two), behind, line.slow, true);
         builder.SetInsertPoint(replace);
@@ -529,6 +543,8 @@ class RaceChecks {
     Module& module_;
     jit::FunctionContext head_;
     FlagAccesses flags_;
+    AtomicIdioms idioms_;
+    std::set<const Instruction*> decided_;  ///< writes: PlainAccess::is_decided
     bool barriers_only_, waits_;
     MDNode* state_scope_;
 };
@@ -539,7 +555,7 @@ class RaceCheckInstrumentation final : public jit::Instrumentation {
     [[nodiscard]] std::string_view name() const override {
         return of_all_ ? "race_checks_of_all" : "race_checks";
     }
-    [[nodiscard]] std::uint32_t version() const override { return 9; }
+    [[nodiscard]] std::uint32_t version() const override { return 10; }
     [[nodiscard]] std::span<const jit::HookAddress> hooks() const override { return race_hooks(); }
 
     /// A dead load that races is a race.

@@ -78,12 +78,15 @@ void RaceDetector::access(Block& block, std::uint32_t thread, const PlainAccess&
     now.kind = access.writes ? AccessClass::write : AccessClass::read;
     now.record = present(block, thread) | (Record{std::min(access.site, unknown_site)} << site_shift);
     if (access.is_volatile) now.record |= is_volatile;
+    if (access.is_message) now.record |= is_message;
     now.barriers_only = access.barriers_only;
+    now.is_decided = access.is_decided;
     now.address = access.address;
     now.bytes = access.bytes;
     now.written = access.written;
     now.value = access.value;
-    if (now.bytes == word_bytes && now.address % word_bytes == 0 && now.repeats_races(*this)) return;
+    const bool is_word = now.bytes == word_bytes && now.address % word_bytes == 0;
+    if (is_word && !now.is_decided && now.repeats_races(*this)) return;
     look_at(now, access.address, access.bytes);
 }
 
@@ -107,6 +110,8 @@ bool RaceDetector::Looked::repeats_races(RaceDetector& detector) const {
         if (bytes_of(before) != all_bytes || epoch_of(before) == pending_epoch) return false;
         if ((before & has_more) != 0 && detector.shadow_.find_crowd(address) != nullptr) return false;
         if (!is_live(before)) return true;
+        const bool harmless = !is_write || (record & is_message) != 0;
+        if (harmless && other == AccessClass::atomic && (before & only_reads) != 0) return true;
         const Recent& recent = detector.recent_of(key_of(before, other, record, kind));
         if (recent.race == nullptr || recent.key != key_of(before, other, record, kind)) return false;
         const Race& known = *recent.race;
@@ -141,12 +146,23 @@ bool RaceDetector::Looked::repeats_races(RaceDetector& detector) const {
     return true;
 }
 
+/// Whether it is a write that an atomic update of its word has decided, and that is ordered behind the last
+/// one: behind all of them, because each has read what the one before it wrote.
+bool RaceDetector::is_behind_updates(const Looked& now) const {
+    if (!now.is_decided) return false;
+    const auto variable = variables_.find(now.address);
+    return variable != variables_.end() && variable->second.last_update != 0 &&
+           variable->second.bytes == now.bytes &&
+           is_ordered(variable->second.last_update, now.block, now.thread);
+}
+
 void RaceDetector::compare_atomic(Block& block, std::uint32_t thread, const AtomicAccess& access) {
     Looked now{block, thread};
     now.floor = floor_of(block, access.address);
     now.kind = AccessClass::atomic;
     now.record = with_scope(
         present(block, thread) | (Record{std::min(access.site, unknown_site)} << site_shift), access.scope);
+    if (access.kind == AtomicKind::load || !access.wrote) now.record |= only_reads;
     now.scope = access.scope;
     now.barriers_only = access.barriers_only;
     now.address = access.address;
@@ -170,7 +186,7 @@ void RaceDetector::look_at(const Looked& now, std::uint64_t address, std::uint64
         const Word here{word, bytes_in_word(address, bytes, word), shadow_.cell(word)};
         compare(here.cell.written, AccessClass::write, now, here);
         compare(here.cell.atomic, AccessClass::atomic, now, here);
-        if (now.kind != AccessClass::read) {
+        if (!now.reads()) {
             compare(here.cell.read[0], AccessClass::read, now, here);
             compare(here.cell.read[1], AccessClass::read, now, here);
         }
@@ -201,6 +217,13 @@ void RaceDetector::compare(Record before, AccessClass kind, const Looked& now, c
     const unsigned both = bytes_of(before) & word.bytes;
     if (both == 0 || is_ordered(before, now.block, now.thread)) return;
     if (both_atomic && now.block.owns(epoch_of(before))) return;
+    if (kind == AccessClass::atomic) {
+        const bool reads = (before & only_reads) != 0;
+        const bool is_told = now.kind == AccessClass::write && (now.record & is_message) != 0;
+        if (reads ? now.reads() || is_told : is_behind_updates(now)) return;
+    } else if (kind == AccessClass::write && now.kind == AccessClass::atomic) {
+        if (now.reads() && (before & is_message) != 0) return;
+    }
     report(before, kind, now, word, both);
 }
 
@@ -236,7 +259,10 @@ void RaceDetector::note_read(const Looked& now, const Word& word) {
             add_to_crowd(now, word, me, AccessClass::read);
         } else if (!now.block.owns(epoch_of(readers[0])) &&
                    block_of(epoch_of(readers[0])) == block_of(epoch_of(readers[1]))) {
-            readers[1] = me | other_block | (readers[1] & has_more);
+            if (word.bytes == all_bytes)
+                readers[1] = me | other_block | (readers[1] & has_more);
+            else
+                add_to_crowd(now, word, me, AccessClass::read);
         }
     }
 }
@@ -265,22 +291,29 @@ void RaceDetector::note_atomic(const Looked& now, const Word& word) {
         return;
     }
     const bool narrows = now.scope == AtomicScope::block;
-    if (same_thread_and_epoch(known, me) && !(narrows && scope_of(known) == AtomicScope::mixed)) {
+    // What only reads does not stand for a change: it races with fewer.
+    const bool is_less = now.reads() && (known & only_reads) == 0;
+    // Nor do two of which one has the wider scope, and the other one changes the word, go into one record.
+    const bool differs = now.reads() != ((known & only_reads) != 0) && now.scope != plain_scope(known);
+    if (same_thread_and_epoch(known, me) && !differs && !(narrows && scope_of(known) == AtomicScope::mixed)) {
         const AtomicScope scope = narrows ? AtomicScope::block : scope_of(known);
-        known = with_scope(me, scope) | bytes_of(known) | (known & has_more);
+        known = with_scope(is_less ? known : me, scope) | word.bytes | bytes_of(known) | (known & has_more);
         return;
     }
     const bool covered = (bytes_of(known) & ~word.bytes) == 0;
     // One of a wider scope does not stand for it: it races with fewer.
-    if (covered && (known & has_more) == 0 && now.scope <= scope_of(known) &&
+    if (covered && !is_less && (known & has_more) == 0 && now.scope <= scope_of(known) &&
         is_ordered(known, now.block, now.thread)) {
         known = me;
         return;
     }
-    if (now.barriers_only && covered && plain_scope(known) == now.scope) {
+    const bool changes = !now.reads() && (known & only_reads) == 0;
+    if (now.barriers_only && changes && covered && plain_scope(known) == now.scope) {
         // One older access, besides the newest one, stands for all.
         if (CrowdedWord* crowd = shadow_.find_crowd(word.address); crowd != nullptr) {
-            const auto older = std::ranges::find(crowd->accesses, AccessClass::atomic, &CrowdedAccess::kind);
+            const auto older = std::ranges::find_if(crowd->accesses, [](const CrowdedAccess& each) {
+                return each.kind == AccessClass::atomic && (each.record & only_reads) == 0;
+            });
             if (older != crowd->accesses.end() && (known & has_more) != 0) {
                 // Best is one of another block; else one that no barrier orders before this one.
                 const auto is_other = [&](Record record) {
@@ -320,7 +353,8 @@ void RaceDetector::add_to_crowd(const Looked& now, const Word& word, Record reco
         std::erase_if(crowd.accesses, [&](const CrowdedAccess& each) {
             return epoch_of(each.record) < now.floor ||
                    (each.kind == kind && (bytes_of(each.record) & ~word.bytes) == 0 &&
-                    (kind != AccessClass::atomic || now.scope <= scope_of(each.record)) &&
+                    (kind != AccessClass::atomic || (now.scope <= scope_of(each.record) &&
+                                                     (!now.reads() || (each.record & only_reads) != 0))) &&
                     is_ordered(each.record, now.block, now.thread));
         });
         crowd.clean_up_at = std::max<std::size_t>(16, 2 * crowd.accesses.size());
@@ -398,12 +432,11 @@ bool RaceDetector::writes_the_same(const Looked& now, const Word& word, unsigned
     return true;
 }
 
-/// Volatile flags are atomic accesses to the detector, and none to whoever reads a report.
 RaceSide RaceDetector::described(RaceSide side) const {
-    const auto flag = side.kind == AccessClass::atomic ? flags_.find(side.site) : flags_.end();
-    if (flag == flags_.end()) return side;
-    side.kind = flag->second ? AccessClass::write : AccessClass::read;
-    side.is_volatile = true;
+    const auto known = side.kind == AccessClass::atomic ? disguised_.find(side.site) : disguised_.end();
+    if (known == disguised_.end()) return side;
+    side.kind = known->second.writes ? AccessClass::write : AccessClass::read;
+    side.is_volatile = known->second.is_volatile;
     return side;
 }
 

@@ -16,6 +16,8 @@
 //   - An atomic operation or load that comes later to x acquires what is published there, at once. A
 //     compare-and-swap is how locks are taken: what it acquires counts from the thread's next fence on.
 //   - Orders that the program names (release, acquire) are fences in themselves.
+//   - An atomic update sees all updates of its word that come before it. A plain write to that word that such
+//     an update decides (the last block resets the counter of a reduction) comes behind them all.
 // With RaceModel::ptx every atomic operation without an order of its own needs the fence behind it, as in the
 // PTX memory model (PTX ISA, "Memory Consistency Model", causality order). Shuffles and votes order nothing.
 //
@@ -58,6 +60,10 @@ struct PlainAccess {
     /// The kernel's threads order each other by barriers of the block, or grid, and nothing else. Then two
     /// readers stand for all. The same for all accesses of a launch.
     bool barriers_only = false;
+    bool is_decided = false;  ///< a write that happens only if the value of an atomic update said so
+    /// A volatile write of a value that the thread has computed, and of one word. To a flag that is polled,
+    /// or loaded atomically, it is no race: the word is all that it says, as in a scan that looks back.
+    bool is_message = false;
     std::uint32_t site = unknown_site;
     WrittenValue written = WrittenValue::unknown;
     std::uint64_t value = 0;  ///< as `written` says
@@ -72,7 +78,10 @@ struct AtomicAccess {
     bool wrote = true;  ///< false: a compare-and-swap that compared unequal
     AtomicScope scope = AtomicScope::device;
     jit::MemoryOrder order = jit::MemoryOrder::relaxed;
-    bool is_flag = false;        ///< a volatile load or store that is meant as one
+    bool is_flag = false;  ///< a volatile load or store that is meant as one
+    /// A plain load whose value does nothing unless a compare-and-swap of the same word finds it there. It
+    /// races as an atomic load does, and orders nothing.
+    bool is_verified = false;
     bool barriers_only = false;  ///< as in PlainAccess
     std::uint32_t site = unknown_site;
 };
@@ -198,6 +207,10 @@ class RaceDetector {
         };
         std::array<Publisher, 8> publishers{};
         std::uint32_t publications = 0;
+        /// The last atomic update, which has seen all others. 0: there was a store, which has seen nothing.
+        Record last_update = 0;
+        std::uint32_t bytes = 0;  ///< of it
+        bool was_stored = false;
     };
     struct Looked;
     struct Word;
@@ -221,13 +234,14 @@ class RaceDetector {
     [[nodiscard]] RaceSide described(RaceSide side) const;
     [[nodiscard]] RaceCause cause_of(Record before, AccessClass kind, const Looked& now) const;
 
+    [[nodiscard]] bool is_behind_updates(const Looked& now) const;
     void compare_atomic(Block& block, std::uint32_t thread, const AtomicAccess& access);
 
     [[nodiscard]] KnownAccesses knowledge(const Block& block, std::uint32_t thread) const;
     [[nodiscard]] KnownAccesses fenced(const Block& block, std::uint32_t thread, bool device) const;
     void take_fence(Block& block, std::uint32_t thread, bool device);
     void acquire(Block& block, std::uint32_t thread, const AtomicAccess& access, SyncVariable& variable);
-    void publish(Block& block, std::uint32_t thread, const AtomicAccess& access);
+    void publish(Block& block, std::uint32_t thread, const AtomicAccess& access, Record now);
     void renew(Block& block, std::uint32_t thread);
 
     struct Copy;
@@ -250,8 +264,12 @@ class RaceDetector {
     std::vector<Segment> segments_;
     std::vector<std::unique_ptr<Block>> blocks_, unused_;
     std::unordered_map<std::uint64_t, SyncVariable> variables_;  ///< by address
-    std::unordered_map<std::uint32_t, bool> flags_;              ///< sites of flags → whether they write
-    using RaceKey = std::pair<std::uint32_t, std::uint32_t>;     ///< site and class of each
+    /// Accesses that are atomic to the detector, and none to whoever reads a report.
+    struct Disguised {
+        bool writes, is_volatile;
+    };
+    std::unordered_map<std::uint32_t, Disguised> disguised_;  ///< by site
+    using RaceKey = std::pair<std::uint32_t, std::uint32_t>;  ///< site and class of each
     std::map<RaceKey, Race> races_;
     struct Recent {
         RaceKey key;

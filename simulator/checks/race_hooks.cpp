@@ -35,6 +35,8 @@ void cudasim_hook_race_access(ThreadContext* context, std::uint64_t address, std
     access.writes = (flags & plain_writes) != 0;
     access.is_volatile = (flags & plain_volatile) != 0;
     access.barriers_only = (flags & plain_barriers_only) != 0;
+    access.is_decided = (flags & plain_is_decided) != 0;
+    access.is_message = (flags & plain_is_message) != 0;
     access.site = flags & site_mask;
     access.written = static_cast<WrittenValue>(flags >> plain_value_shift & 3U);
     access.value = value;
@@ -53,6 +55,7 @@ void cudasim_hook_race_atomic(ThreadContext* context, std::uint64_t address, std
     access.order = static_cast<jit::MemoryOrder>(flags >> atomic_order_shift & 7U);
     access.barriers_only = (flags & atomic_barriers_only) != 0;
     access.is_flag = (flags & atomic_is_flag) != 0;
+    access.is_verified = (flags & atomic_is_verified) != 0;
     access.site = flags & site_mask;
     access.wrote = wrote != 0;
     block->detector->atomic(*block, context->thread, access);

@@ -47,7 +47,7 @@ void RaceDetector::launch_begins(RaceModel model) {
     races_.clear();
     recent_.fill({});
     pairs_ = 0;
-    flags_.clear();
+    disguised_.clear();
     if (!keeps_records_ || begins_anew()) forget_records();
     if (begins_anew()) {
         shadow_.forget();
@@ -347,10 +347,13 @@ void RaceDetector::acquire(Block& block, std::uint32_t thread, const AtomicAcces
     }
 }
 
-void RaceDetector::publish(Block& block, std::uint32_t thread, const AtomicAccess& access) {
+void RaceDetector::publish(Block& block, std::uint32_t thread, const AtomicAccess& access, Record now) {
     const bool wide = access.scope != AtomicScope::block;
     if (releases(access.order)) take_fence(block, thread, wide);
     SyncVariable& variable = variables_[access.address];
+    variable.was_stored = variable.was_stored || access.kind == AtomicKind::store;
+    variable.last_update = variable.was_stored ? 0 : now;
+    variable.bytes = access.bytes;
     KnownAccesses device, narrow;
     if (wide) device = fenced(block, thread, true);
     narrow = fenced(block, thread, false);
@@ -369,14 +372,16 @@ void RaceDetector::publish(Block& block, std::uint32_t thread, const AtomicAcces
 }
 
 void RaceDetector::atomic(Block& block, std::uint32_t thread, const AtomicAccess& access) {
-    if (access.is_flag) flags_[access.site] = access.kind == AtomicKind::store;
+    if (access.is_flag || access.is_verified)
+        disguised_[access.site] = {access.kind == AtomicKind::store, access.is_flag};
     compare_atomic(block, thread, access);
-    if (access.barriers_only) return;
+    if (access.barriers_only || access.is_verified) return;
+    const Record now = block.present[thread];
     if (access.kind != AtomicKind::store) {
         const auto variable = variables_.find(access.address);
         if (variable != variables_.end()) acquire(block, thread, access, variable->second);
     }
-    if (access.kind != AtomicKind::load && access.wrote) publish(block, thread, access);
+    if (access.kind != AtomicKind::load && access.wrote) publish(block, thread, access, now);
 }
 
 }  // namespace cudasim::checks

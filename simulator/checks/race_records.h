@@ -2,7 +2,7 @@
 // remembers of one word (4 bytes) of memory. Compiled code reads and writes both (race_checks.cpp), so every
 // bit is pinned here.
 //
-//   record:  | epoch 32 | thread 10 | site 15 | kind 3 | bytes 4 |
+//   record:  | epoch 32 | thread 10 | site 14 | kind 4 | bytes 4 |
 //
 // The **epoch** says when and, through the detector's table, in which block: epochs come from one counter and
 // are never used twice, so a record that is left from an earlier launch, or an earlier block, is known to be
@@ -11,8 +11,8 @@
 //
 // The **kind** depends on which of the cell's records it is:
 //
-//   written     last plain write:   bit 0 volatile                           bit 2 more
-//   atomic      last atomic access: bits 0 and 1 scope (AtomicScope)         bit 2 more
+//   written     last plain write:   bit 0 volatile, bit 1 a message          bit 2 more
+//   atomic      last atomic access: bits 0 and 1 scope (AtomicScope)         bit 2 more, bit 3 only reads
 //   read[0]     a reader:           bit 0 volatile
 //   read[1]     another reader:     bit 0 volatile, bit 1 of another block   bit 2 more
 //
@@ -27,16 +27,20 @@ namespace cudasim::checks {
 
 using Record = std::uint64_t;
 
-inline constexpr unsigned epoch_shift = 32, thread_shift = 22, site_shift = 7, kind_shift = 4;
-inline constexpr std::uint32_t site_mask = (1U << 15) - 1, thread_mask = (1U << 10) - 1;
+inline constexpr unsigned epoch_shift = 32, thread_shift = 22, site_shift = 8, kind_shift = 4;
+inline constexpr std::uint32_t site_mask = (1U << 14) - 1, thread_mask = (1U << 10) - 1;
 /// The site of an access whose number does not fit: its line is not known.
 inline constexpr std::uint32_t unknown_site = site_mask;
 inline constexpr Record all_bytes = 0xF;
 inline constexpr Record is_volatile = Record{1} << kind_shift;
+/// Of a volatile write: of a value that the thread has computed, not of a constant.
+inline constexpr Record is_message = Record{2} << kind_shift;
 inline constexpr Record other_block = Record{2} << kind_shift;
 inline constexpr Record has_more = Record{4} << kind_shift;
+/// Of an atomic access that has changed nothing: a load, or a compare-and-swap that compared unequal.
+inline constexpr Record only_reads = Record{8} << kind_shift;
 inline constexpr Record scope_bits = Record{3} << kind_shift;
-inline constexpr Record kind_bits = Record{7} << kind_shift;
+inline constexpr Record kind_bits = Record{15} << kind_shift;
 /// Epoch and thread.
 inline constexpr Record who_bits = ~((Record{1} << thread_shift) - 1);
 

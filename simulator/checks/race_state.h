@@ -72,7 +72,7 @@ struct RaceDetector::Looked {
     AccessClass kind = AccessClass::read;
     Record record = 0;  ///< without bytes
     AtomicScope scope = AtomicScope::device;
-    bool barriers_only = false;
+    bool barriers_only = false, is_decided = false;
     std::uint64_t address = 0, bytes = 0;
     WrittenValue written = WrittenValue::unknown;
     std::uint64_t value = 0;
@@ -80,6 +80,10 @@ struct RaceDetector::Looked {
     /// before.
     std::uint32_t floor = 0;
 
+    /// Whether it changes nothing.
+    [[nodiscard]] bool reads() const {
+        return kind == AccessClass::read || (kind == AccessClass::atomic && (record & only_reads) != 0);
+    }
     [[nodiscard]] bool repeats_races(RaceDetector& detector) const;
 };
 

@@ -43,8 +43,8 @@ CallChain chain_of(const std::string& place) {
     return {location};
 }
 
-bool writes(AccessClass kind) {
-    return kind != AccessClass::read;
+bool writes(Record record, AccessClass kind) {
+    return kind == AccessClass::write || (kind == AccessClass::atomic && (record & only_reads) == 0);
 }
 
 }  // namespace
@@ -272,7 +272,7 @@ void StreamRaces::launch_ends(execution::ObserverFindings& findings, std::uint32
             for (const Access& access : within(found, range)) {
                 const unsigned both =
                     bytes_of(access.record) & bytes_in_word(range.address, range.bytes, access.word());
-                if (both != 0 && (range.writes || writes(access.kind())))
+                if (both != 0 && (range.writes || writes(access.record, access.kind())))
                     conflicts.add({.first = &earlier,
                                    .second = &unit,
                                    .second_access = access,
@@ -285,7 +285,8 @@ void StreamRaces::launch_ends(execution::ObserverFindings& findings, std::uint32
         while (earlier != accesses_.end() && earlier->word() < access.word()) ++earlier;
         for (auto each = earlier; each != accesses_.end() && each->word() == access.word(); ++each) {
             const unsigned both = bytes_of(each->record) & bytes_of(access.record);
-            if (both == 0 || (!writes(each->kind()) && !writes(access.kind()))) continue;
+            if (both == 0 || (!writes(each->record, each->kind()) && !writes(access.record, access.kind())))
+                continue;
             const bool both_atomic =
                 each->kind() == AccessClass::atomic && access.kind() == AccessClass::atomic;
             if (both_atomic && plain_scope(each->record) != AtomicScope::block &&
@@ -322,7 +323,7 @@ void StreamRaces::copies(const execution::ObservedCopy& copy) {
         for (const Access& access : within(accesses_, range)) {
             const unsigned both =
                 bytes_of(access.record) & bytes_in_word(range.address, range.bytes, access.word());
-            if (both == 0 || (!range.writes && !writes(access.kind()))) continue;
+            if (both == 0 || (!range.writes && !writes(access.record, access.kind()))) continue;
             const Launch* const owner = launch_of(epoch_of(access.record));
             if (owner != nullptr && owner->is_unordered)
                 conflicts.add({.first = owner->unit,
@@ -365,7 +366,7 @@ StreamRaces::Touched StreamRaces::touched_by(streams::OperationOrder::Number ope
         const Launch* const launch = launch_of(epoch_of(record));
         if (launch == nullptr || launch->unit->operation != operation) return;
         if ((bytes_of(record) & bytes_in_word(address, bytes, word)) == 0) return;
-        (writes(kind) ? touched.written : touched.read) = true;
+        (writes(record, kind) ? touched.written : touched.read) = true;
     };
     for (const Access& each : within(accesses_, {address, bytes}))
         take(each.word(), each.record, each.kind());

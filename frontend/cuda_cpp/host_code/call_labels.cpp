@@ -60,7 +60,8 @@ std::string_view without_casts(std::string_view text) {
 std::string name_of(std::string_view function, const void* return_address) {
     std::string text;
     const auto chain = host_lines(return_address);
-    if (!chain.empty()) text = first_argument(text_of_line(chain.front()), function);
+    if (!chain.empty())
+        text = first_argument(text_of_line(chain.front()), function, host_column(return_address));
     const std::string call = std::string(function) + " " + host_place(return_address);
     return text.empty() ? call : text + " (" + call + ")";
 }
@@ -78,8 +79,10 @@ std::string call_label(std::string_view function, const void* return_address) {
     return label;
 }
 
-std::string first_argument(std::string_view line, std::string_view function) {
-    const auto found = line.find(function);
+std::string first_argument(std::string_view line, std::string_view function, std::uint32_t column) {
+    auto found = line.find(function, column > 0 ? column - 1 : 0);
+    // The file may have changed, and a column may be that of the end of a macro.
+    if (found == std::string_view::npos) found = line.find(function);
     if (found == std::string_view::npos) return {};
     std::string_view rest = line.substr(found + function.size());
     const auto open = rest.find('(');

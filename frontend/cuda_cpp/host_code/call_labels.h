@@ -3,6 +3,7 @@
 // report is written the line takes its place: "d_a (cudaMalloc at main.cu:12)".
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,8 @@ void put_lines(std::vector<findings::Finding>& findings);
 
 /// The variable whose address is the first argument of a call in a line of source: "d_a" for
 /// "CHECK(cudaMalloc((void**)&d_a, bytes));". Empty where there is no such call.
-[[nodiscard]] std::string first_argument(std::string_view line, std::string_view function);
+/// @param column where the call begins, or the macro around it, from 1; 0: not known, the first call counts
+[[nodiscard]] std::string first_argument(std::string_view line, std::string_view function,
+                                         std::uint32_t column = 0);
 
 }  // namespace cudasim::cuda_cpp

@@ -65,6 +65,7 @@ std::string without_parameters(std::string_view name) {
     return std::string(name.substr(begin, end - begin));
 }
 
+/// With columns.
 findings::CallChain look_up(std::uint64_t address) {
     // Kept, with the debug information it has read, until the process ends: reports are also made at its
     // exit.
@@ -90,8 +91,15 @@ findings::CallChain look_up(std::uint64_t address) {
         chain.push_back(
             {.file = known ? std::filesystem::path(frame.FileName).lexically_normal().string() : "",
              .function = function,
-             .line = known ? frame.Line : 0});
+             .line = known ? frame.Line : 0,
+             .column = known ? frame.Column : 0});
     }
+    return chain;
+}
+
+/// Reports name lines: a line of a host program seldom calls twice.
+findings::CallChain without_columns(findings::CallChain chain) {
+    for (auto& each : chain) each.column = 0;
     return chain;
 }
 
@@ -100,11 +108,18 @@ findings::CallChain look_up(std::uint64_t address) {
 findings::CallChain host_lines(const void* return_address) {
     const auto address = reinterpret_cast<std::uint64_t>(return_address);
     // The call ends before the address, and may be the last instruction of its line.
-    return address == 0 ? findings::CallChain{} : look_up(address - 1);
+    return address == 0 ? findings::CallChain{} : without_columns(look_up(address - 1));
+}
+
+std::uint32_t host_column(const void* return_address) {
+    const auto address = reinterpret_cast<std::uint64_t>(return_address);
+    const auto chain = address == 0 ? findings::CallChain{} : look_up(address - 1);
+    return chain.empty() ? 0 : chain.front().column;
 }
 
 findings::CallChain host_lines_of_instruction(const void* address) {
-    return address == nullptr ? findings::CallChain{} : look_up(reinterpret_cast<std::uint64_t>(address));
+    return address == nullptr ? findings::CallChain{}
+                              : without_columns(look_up(reinterpret_cast<std::uint64_t>(address)));
 }
 
 std::string host_place(const void* return_address) {

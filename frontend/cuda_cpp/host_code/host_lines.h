@@ -2,6 +2,7 @@
 // compiles host code with line tables, whatever the options.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "simulator/findings/finding.h"
@@ -12,6 +13,9 @@ namespace cudasim::cuda_cpp {
 /// inlined. Functions of the toolkit's headers are left out. Empty where the code has no line table. The
 /// first question about a file reads its debug information, which takes milliseconds.
 [[nodiscard]] findings::CallChain host_lines(const void* return_address);
+
+/// In which column of its line the innermost of these functions calls, from 1; 0 where it is not known.
+[[nodiscard]] std::uint32_t host_column(const void* return_address);
 
 /// The same for an instruction, as a signal handler gets it.
 [[nodiscard]] findings::CallChain host_lines_of_instruction(const void* address);

@@ -324,3 +324,104 @@ def slices(out):
 def dynamic_index(out):
     t = cuda.threadIdx.x
     out[t] = out[t + 1]  # race: A
+
+
+@case(2, 64, ints(2), ints(128))
+def two_reads_never_race(x, out):
+    i = cuda.grid(1)
+    before = cuda.atomic.cas(x, 1, 7, 8)
+    out[i] = x[1] + before
+
+
+@case(2, 64, ints(2), ints(128))
+def a_swap_that_succeeds_is_a_write(x, out):
+    i = cuda.grid(1)
+    before = cuda.atomic.cas(x, 1, 0, 8)  # race: A
+    out[i] = x[1] + before  # race: A
+
+
+def add_by_swaps(x, i, value):
+    old = x[i]
+    while True:
+        assumed = old
+        old = cuda.atomic.cas(x, i, assumed, assumed + value)
+        if old == assumed:
+            break
+    return old
+
+
+add_of_device = cuda.jit(device=True)(add_by_swaps)
+
+# What Python mode cannot know: it sees accesses, and not what depends on what they read.
+COMPILED = {}
+
+
+def compiled_case(grid, block, *arguments):
+    def add(function):
+        COMPILED[function.__name__] = (cuda.jit(function), grid, block, arguments)
+        return function
+
+    return add
+
+
+@compiled_case(2, 64, ints(2))
+def compare_and_swap_verifies_a_plain_read(x):
+    add_of_device(x, 0, 3)
+    add_of_device(x, cuda.threadIdx.x % 2, 1)
+
+
+@compiled_case(2, 64, ints(2))
+def the_first_element_by_compare_and_swap(x):
+    old = x[0]
+    while old < cuda.threadIdx.x:
+        seen = cuda.atomic.compare_and_swap(x, old, cuda.threadIdx.x)
+        if seen == old:
+            break
+        old = seen
+
+
+@compiled_case(2, 64, ints(64))
+def compare_and_swap_in_shared_memory(out):
+    counts = cuda.shared.array(4, int32)
+    t = cuda.threadIdx.x
+    if t < 4:
+        counts[t] = 0
+    cuda.syncthreads()
+    add_of_device(counts, t % 4, t)
+    cuda.syncthreads()
+    if t < 4 and cuda.blockIdx.x == 0:
+        out[t] = counts[t]
+
+
+@compiled_case(2, 64, ints(2), ints(128))
+def what_is_read_is_used_otherwise_too(x, out):
+    old = x[0]  # race: A
+    out[cuda.grid(1)] = old
+    while True:
+        assumed = old
+        old = cuda.atomic.cas(x, 0, assumed, assumed + 1)  # race: A
+        if old == assumed:
+            break
+
+
+@compiled_case(4, 64, ints(4), ints(1), ints(1))
+def the_last_block_resets_the_counter(partial, count, out):
+    last = cuda.shared.array(1, int32)
+    if cuda.threadIdx.x == 0:
+        partial[cuda.blockIdx.x] = 2
+        cuda.threadfence()
+        last[0] = cuda.atomic.add(count, 0, 1) == cuda.gridDim.x - 1
+    cuda.syncthreads()
+    if last[0] and cuda.threadIdx.x == 0:
+        total = 0
+        for i in range(cuda.gridDim.x):
+            total += partial[i]
+        out[0] = total
+        count[0] = 0
+
+
+@compiled_case(4, 64, ints(1))
+def the_first_block_resets_the_counter(count):
+    if cuda.threadIdx.x == 0:
+        if cuda.atomic.add(count, 0, 1) == 0:  # race: A
+            count[0] = 0  # race: A

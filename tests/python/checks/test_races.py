@@ -33,6 +33,14 @@ def test_races_are_found_at_their_lines(name, mode):
     assert pairs == expected_of(kernel.py_func), "\n".join(map(str, found))
 
 
+@pytest.mark.parametrize("chosen", [{}, {"carrier": "fiber"}, {"policy": "reverse"}], ids=str)
+@pytest.mark.parametrize("name", race_kernels.COMPILED)
+def test_plain_accesses_beside_atomic_ones_that_are_meant_so(name, chosen):
+    kernel, grid, block, shapes = race_kernels.COMPILED[name]
+    pairs, found = found_by(kernel, grid, block, shapes, mode="native", **chosen)
+    assert pairs == expected_of(kernel.py_func), "\n".join(map(str, found))
+
+
 @pytest.mark.parametrize(
     "chosen", [{"carrier": "fiber"}, {"policy": "reverse"}, {"policy": "random", "seed": 3}], ids=str
 )

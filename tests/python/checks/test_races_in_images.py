@@ -1,4 +1,4 @@
-"""Races in images that clang makes of CUDA C++: volatile flags, orders, scopes, barriers for some threads, parts of words,
+"""Races in images that clang makes of CUDA C++: volatile flags, idioms of atomic operations, orders, scopes, barriers for some threads, parts of words,
 asynchronous copies."""
 
 import ctypes
@@ -14,7 +14,7 @@ from race_expectations import expected_in
 
 KERNEL = re.compile(r"^KERNEL (\w+)\(")
 #: file → the architecture that clang compiles it for
-FILES = {"races.cu": "sm_75", "copies.cu": "sm_80"}
+FILES = {"races.cu": "sm_75", "atomic_idioms.cu": "sm_75", "copies.cu": "sm_80"}
 
 
 def kernels(source):

@@ -101,13 +101,12 @@ class RandomLaunch {
         }
         access.writes = pick(3) == 0;
         access.barriers_only = shape_.barriers_only;
-        history_ << (access.writes ? "write " : "read ") << block << "," << thread << " @"
-                 << access.address % 4096 << "+" << access.bytes << "\n";
+        access.is_decided = access.writes && !shape_.barriers_only && pick(2) == 0;
+        history_ << (access.is_decided ? "decided " : "") << (access.writes ? "write " : "read ") << block
+                 << "," << thread << " @" << access.address % 4096 << "+" << access.bytes << "\n";
         const std::uint64_t before = detector_.pairs();
         detector_.access(*blocks_[block], thread, access);
-        expect_same(access.address, access.bytes,
-                    oracle_.plain(number(block, thread), access.address, access.bytes, access.writes),
-                    before);
+        expect_same(access.address, access.bytes, oracle_.plain(number(block, thread), access), before);
     }
 
     void atomic(std::uint32_t block, std::uint32_t thread) {
@@ -124,9 +123,11 @@ class RandomLaunch {
             access.order = orders[pick(orders.size())];
         }
         access.barriers_only = shape_.barriers_only;
-        history_ << "atomic " << static_cast<int>(access.kind) << " order " << static_cast<int>(access.order)
-                 << " scope " << static_cast<int>(access.scope) << " wrote " << access.wrote << " " << block
-                 << "," << thread << " @" << access.address % 4096 << "\n";
+        access.is_verified = access.kind == AtomicKind::load && pick(2) == 0;
+        history_ << (access.is_verified ? "verified " : "") << "atomic " << static_cast<int>(access.kind)
+                 << " order " << static_cast<int>(access.order) << " scope " << static_cast<int>(access.scope)
+                 << " wrote " << access.wrote << " " << block << "," << thread << " @"
+                 << access.address % 4096 << "\n";
         const std::uint64_t before = detector_.pairs();
         detector_.atomic(*blocks_[block], thread, access);
         expect_same(access.address, access.bytes, oracle_.atomic(number(block, thread), access), before);
@@ -231,6 +232,125 @@ INSTANTIATE_TEST_SUITE_P(Shapes, RandomRaces,
                                            Shape{3, 2, RaceModel::idiom, false, true},
                                            Shape{2, 34, RaceModel::idiom, false, false},
                                            Shape{3, 3, RaceModel::ptx, false, true}));
+
+/// A launch of a few blocks that are told one thing after another.
+class ToldLaunch : public ::testing::Test {
+  protected:
+    ToldLaunch()
+        : shadow_(reinterpret_cast<std::uint64_t>(memory_.data()) & ~std::uint64_t{4095}, 8192),
+          detector_(shadow_) {
+        detector_.launch_begins(RaceModel::idiom);
+        for (std::uint32_t block = 0; block < 3; ++block)
+            blocks_.push_back(&detector_.block_begins(block, 2));
+    }
+
+    void plain(std::uint32_t block, std::uint32_t thread, bool writes, bool is_decided = false) {
+        PlainAccess access;
+        access.address = reinterpret_cast<std::uint64_t>(memory_.data());
+        access.bytes = word_bytes;
+        access.writes = writes;
+        access.is_decided = is_decided;
+        detector_.access(*blocks_[block], thread, access);
+    }
+    void atomic(std::uint32_t block, AtomicKind kind, bool wrote = true, bool is_verified = false) {
+        AtomicAccess access;
+        access.address = reinterpret_cast<std::uint64_t>(memory_.data());
+        access.bytes = word_bytes;
+        access.kind = kind;
+        access.wrote = wrote;
+        access.is_verified = is_verified;
+        access.site = is_verified ? 7 : 8;
+        detector_.atomic(*blocks_[block], 0, access);
+    }
+
+    alignas(64) std::array<std::uint8_t, 4096> memory_{};
+    RaceShadow shadow_;
+    RaceDetector detector_;
+    std::vector<RaceDetector::Block*> blocks_;
+};
+
+TEST_F(ToldLaunch, two_reads_never_race_whatever_they_are) {
+    plain(0, 0, false);
+    atomic(1, AtomicKind::load);
+    atomic(2, AtomicKind::compare_and_swap, false);
+    plain(0, 1, false);
+    plain(1, 1, false);
+    EXPECT_EQ(detector_.pairs(), 0U);
+    atomic(2, AtomicKind::compare_and_swap, true);
+    EXPECT_EQ(detector_.pairs(), 3U);  // with each plain read
+}
+
+TEST_F(ToldLaunch, an_atomic_load_does_not_hide_the_update_before_it) {
+    atomic(0, AtomicKind::update);
+    atomic(0, AtomicKind::load);
+    plain(1, 0, false);
+    EXPECT_EQ(detector_.pairs(), 1U);
+}
+
+TEST_F(ToldLaunch, an_atomic_load_races_with_a_plain_write) {
+    atomic(0, AtomicKind::load);
+    plain(1, 0, true);
+    EXPECT_EQ(detector_.pairs(), 1U);
+}
+
+TEST_F(ToldLaunch, a_verified_read_is_told_as_a_plain_one_and_orders_nothing) {
+    atomic(0, AtomicKind::update);
+    atomic(1, AtomicKind::load, true, true);
+    EXPECT_EQ(detector_.pairs(), 0U);
+    plain(2, 0, true);
+    const auto races = detector_.launch_ends();
+    ASSERT_EQ(races.size(), 2U);
+    EXPECT_EQ(races[0].first.kind, AccessClass::read);
+    EXPECT_FALSE(races[0].first.is_volatile);
+    EXPECT_EQ(races[1].first.kind, AccessClass::atomic);
+}
+
+TEST_F(ToldLaunch, the_last_update_decides_a_write_behind_all_of_them) {
+    for (const std::uint32_t block : {0, 1, 2}) atomic(block, AtomicKind::update);
+    plain(2, 0, true, true);
+    EXPECT_EQ(detector_.pairs(), 0U);
+}
+
+TEST_F(ToldLaunch, so_it_does_for_threads_behind_a_barrier) {
+    for (const std::uint32_t block : {0, 1, 2}) atomic(block, AtomicKind::update);
+    detector_.block_barrier(*blocks_[2]);
+    plain(2, 1, true, true);
+    EXPECT_EQ(detector_.pairs(), 0U);
+}
+
+TEST_F(ToldLaunch, without_a_barrier_another_thread_knows_of_no_update) {
+    for (const std::uint32_t block : {0, 1, 2}) atomic(block, AtomicKind::update);
+    plain(2, 1, true, true);
+    EXPECT_NE(detector_.pairs(), 0U);
+}
+
+TEST_F(ToldLaunch, an_update_that_is_not_the_last_decides_nothing) {
+    for (const std::uint32_t block : {0, 1, 2}) atomic(block, AtomicKind::update);
+    plain(1, 0, true, true);
+    EXPECT_NE(detector_.pairs(), 0U);
+}
+
+TEST_F(ToldLaunch, updates_behind_a_decided_write_race_with_it) {
+    for (const std::uint32_t block : {0, 1}) atomic(block, AtomicKind::update);
+    plain(1, 0, true, true);
+    EXPECT_EQ(detector_.pairs(), 0U);
+    atomic(2, AtomicKind::update);
+    EXPECT_EQ(detector_.pairs(), 1U);
+}
+
+TEST_F(ToldLaunch, a_write_that_no_update_decides_races_with_all_of_other_threads) {
+    for (const std::uint32_t block : {0, 1, 2}) atomic(block, AtomicKind::update);
+    plain(2, 0, true, false);
+    EXPECT_EQ(detector_.pairs(), 2U);
+}
+
+TEST_F(ToldLaunch, an_atomic_store_has_seen_no_update) {
+    atomic(0, AtomicKind::update);
+    atomic(1, AtomicKind::store);
+    atomic(2, AtomicKind::update);
+    plain(2, 0, true, true);
+    EXPECT_EQ(detector_.pairs(), 2U);
+}
 
 }  // namespace
 }  // namespace cudasim::checks

@@ -21,6 +21,9 @@ class RaceOracle {
         std::uint64_t address, bytes;
         AccessClass kind;
         AtomicScope scope;
+        bool changes;             ///< no load, nor a compare-and-swap that compared unequal
+        bool is_stored = false;   ///< by an atomic store
+        bool is_decided = false;  ///< PlainAccess::is_decided
     };
 
     RaceOracle(std::uint32_t blocks, std::uint32_t threads, RaceModel model)
@@ -32,12 +35,28 @@ class RaceOracle {
     }
 
     /// Those that race with this access.
-    std::vector<Past> plain(std::uint32_t thread, std::uint64_t address, std::uint64_t bytes, bool writes) {
-        return add({thread, 0, address, bytes, writes ? AccessClass::write : AccessClass::read, {}});
+    std::vector<Past> plain(std::uint32_t thread, const PlainAccess& access) {
+        const AccessClass kind = access.writes ? AccessClass::write : AccessClass::read;
+        return add({.thread = thread,
+                    .time = 0,
+                    .address = access.address,
+                    .bytes = access.bytes,
+                    .kind = kind,
+                    .scope = {},
+                    .changes = access.writes,
+                    .is_decided = access.is_decided});
     }
 
     std::vector<Past> atomic(std::uint32_t thread, const AtomicAccess& access) {
-        auto found = add({thread, 0, access.address, access.bytes, AccessClass::atomic, access.scope});
+        auto found = add({.thread = thread,
+                          .time = 0,
+                          .address = access.address,
+                          .bytes = access.bytes,
+                          .kind = AccessClass::atomic,
+                          .scope = access.scope,
+                          .changes = access.kind != AtomicKind::load && access.wrote,
+                          .is_stored = access.kind == AtomicKind::store});
+        if (access.is_verified) return found;
         Thread& me = all_[thread];
         Variable& variable = variables_[access.address];
         const bool wide = access.scope != AtomicScope::block;
@@ -118,6 +137,21 @@ class RaceOracle {
         for (std::size_t each = 0; each < from.size(); ++each) into[each] = std::max(into[each], from[each]);
     }
 
+    static bool is_update_of(const Past& past, const Past& now) {
+        return past.kind == AccessClass::atomic && past.changes && past.address == now.address &&
+               past.bytes == now.bytes;
+    }
+    /// Each update has seen those before it; a store has not.
+    [[nodiscard]] bool is_behind_updates(const Past& now) const {
+        const Past* last = nullptr;
+        for (const Past& past : past_) {
+            if (!is_update_of(past, now)) continue;
+            if (past.is_stored) return false;
+            last = &past;
+        }
+        return last != nullptr && last->time <= all_[now.thread].knows[last->thread];
+    }
+
     std::vector<Past> add(Past now) {
         std::vector<Past> racing;
         const Clock& knows = all_[now.thread].knows;
@@ -125,7 +159,8 @@ class RaceOracle {
             if (past.thread == now.thread || past.address >= now.address + now.bytes ||
                 now.address >= past.address + past.bytes)
                 continue;
-            if (past.kind == AccessClass::read && now.kind == AccessClass::read) continue;
+            if (!past.changes && !now.changes) continue;
+            if (now.is_decided && is_update_of(past, now) && is_behind_updates(now)) continue;
             if (past.kind == AccessClass::atomic && now.kind == AccessClass::atomic) {
                 const bool same_block = past.thread / threads_ == now.thread / threads_;
                 const bool wide = past.scope != AtomicScope::block && now.scope != AtomicScope::block;

@@ -13,7 +13,8 @@
 #include "../vector_functions.h"
 #include "../vector_types.h"
 
-#define CUDASIM_ATOMIC static __device__ __inline__ __attribute__((always_inline))
+// nodebug: a finding inside is shown at the line that calls.
+#define CUDASIM_ATOMIC static __device__ __inline__ __attribute__((always_inline, nodebug))
 
 // The NVVM built-ins for unsigned minimum and maximum in the block's scope compare signed numbers in clang
 // 19.

@@ -23,7 +23,8 @@ enum {
 
 namespace cudasim {
 
-#define CUDASIM_ATOMIC static __device__ __inline__ __attribute__((always_inline))
+// nodebug: a finding inside is shown at the line that calls.
+#define CUDASIM_ATOMIC static __device__ __inline__ __attribute__((always_inline, nodebug))
 
 /// An integer of the size of an object.
 template <int bytes>

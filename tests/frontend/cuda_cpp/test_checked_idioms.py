@@ -1,0 +1,63 @@
+"""What the checks say of idioms of lock-free code: nothing where they are right, both lines where they are not."""
+
+import pathlib
+import re
+
+import pytest
+from cuda_programs import compiled, needs_clang, run
+
+pytestmark = needs_clang
+
+PROGRAMS = pathlib.Path(__file__).parent / "programs"
+POLICIES = ["forward", "reverse", "random"]
+
+
+@pytest.fixture(scope="module")
+def lock_free(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("lock_free")
+    return compiled((PROGRAMS / "lock_free.cu").read_text(), folder, "-arch=sm_80", "--extended-lambda")
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("planted")
+    return compiled((PROGRAMS / "planted_races.cu").read_text(), folder, "-arch=sm_80")
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_idioms_that_are_right_have_no_findings(lock_free, policy):
+    result = run(lock_free, CUDASIM_CHECK="all", CUDASIM_POLICY=policy)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "11111\n", "")
+
+
+@pytest.mark.parametrize("policy", POLICIES[:2])
+@pytest.mark.parametrize("which", range(6))
+def test_a_twin_with_a_bug_is_found_at_both_lines(planted, which, policy):
+    lines = (PROGRAMS / "planted_races.cu").read_text().splitlines()
+    marked = {number for number, line in enumerate(lines, 1) if line.endswith(f"// {which}")}
+    result = run(planted, str(which), CUDASIM_CHECK="races", CUDASIM_POLICY=policy)
+    assert "data-race" in result.stderr, result.stderr
+    first_report = result.stderr.partition("\n\n")[0]
+    named = {int(line) for line in re.findall(r"program\.cu:(\d+)", first_report)}
+    assert marked <= named, result.stderr
+
+
+SAME_LINE = """
+__global__ void write(float* x) { x[100] = 1; }
+#define CHECKED(call) do { if ((call) != cudaSuccess) return 1; } while (0)
+int main(int argc, char**) {
+    float *a, *b, *c, *d;
+    cudaMalloc(&a, 400); cudaMalloc(&b, 400);
+    CHECKED(cudaMalloc((void**)&c, 400)); CHECKED(cudaMalloc((void**)&d, 400));
+    write<<<1, 1>>>(argc == 1 ? a : argc == 2 ? b : argc == 3 ? c : d);
+    cudaDeviceSynchronize();
+}
+"""
+
+
+@pytest.mark.parametrize("options", [("-O0",), ("-O2",)], ids=str)
+def test_allocations_of_one_line_have_their_own_names(tmp_path, options):
+    program = compiled(SAME_LINE, tmp_path, *options)
+    for number, name in enumerate("abcd"):
+        result = run(program, *["more"] * number)
+        assert f"{name} (cudaMalloc at program.cu:" in result.stderr, result.stderr
