@@ -2,6 +2,7 @@
 #include "debugger/values/value.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 #include "debugger/values/number_text.h"
@@ -39,6 +40,24 @@ std::optional<ElementArray> array_of(const Type& type, std::span<const std::byte
         array.strides.push_back(static_cast<std::int64_t>(word_at(bytes, strides.offset + 8 * axis)));
     }
     return array;
+}
+
+/// Variables of Python that are records are pointers, too.
+bool is_cpp_pointer(const Type& type) {
+    return type.kind == TypeKind::pointer && !type.is_reference && !type.of->name.starts_with("Record");
+}
+
+/// "int **"
+std::string name_in_cpp(const Type& type) {
+    if (!is_cpp_pointer(type)) return type.name.empty() ? "?" : type.name;
+    const std::string target = name_in_cpp(*type.of);
+    return target + (target.ends_with('*') ? "*" : " *");
+}
+
+std::string hexadecimal(std::uint64_t number) {
+    char text[2 + 16 + 1];
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(number));
+    return text;
 }
 
 /// A part of a value that lies in the value's own bytes.
@@ -141,9 +160,11 @@ class Writer {
         return result + ")";
     }
 
-    /// One element behind it: a record, or what a C++ pointer points to.
+    /// A pointer of C++ as GDB shows it: "(int *) 0x7f00"; else what lies behind it: a record, and what a
+    /// reference refers to.
     std::string pointer(const Value& value, unsigned depth) {
         const std::uint64_t address = word_at(value.bytes, 0);
+        if (is_cpp_pointer(*value.type)) return "(" + name_in_cpp(*value.type) + ") " + hexadecimal(address);
         if (address == 0) return "null";
         const Value behind = value_at(value.type->of, address, memory_);
         return behind.unavailable.empty() ? text(behind, depth + 1) : "<" + behind.unavailable + ">";

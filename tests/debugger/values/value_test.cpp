@@ -123,6 +123,16 @@ TEST_F(Values, tuples_records_and_optionals_have_their_own_texts) {
     EXPECT_EQ(text(behind), "(x=3, y=0.5)");
     EXPECT_EQ(member_count(behind), 2U);
     EXPECT_EQ(member_of(behind, "y", memory)->address, reinterpret_cast<std::uint64_t>(&both.second));
+    // A pointer of C++ is an address.
+    const std::string number = R"({"kind":"signed","name":"int","bytes":4}})",
+                      to = R"({"kind":"pointer","to":)";
+    const auto* const address = reinterpret_cast<const void*>(0x7f0010);
+    EXPECT_EQ(text(of(to + number, address)), "(int *) 0x7f0010");
+    EXPECT_EQ(text(of(to + to + number + "}", address)), "(int **) 0x7f0010");
+    EXPECT_EQ(text(of(to + members("x", "y", "Node") + "}", pointer)).substr(0, 11), "(Node *) 0x");
+    EXPECT_EQ(
+        text(of(R"({"kind":"pointer","reference":true,"to":)" + members("x", "y", "Node") + "}", pointer)),
+        "(x=3, y=0.5)");
     both.first = 0;
     const std::string optional =
         std::string(R"({"kind":"struct","bytes":16,"name":"Optional","members":[["present",0,)") +

@@ -1,5 +1,6 @@
 """Variables of CUDA C++ kernels where their values are kept for reports, and in the debugger."""
 
+import re
 import subprocess
 import sys
 
@@ -55,10 +56,23 @@ def test_structs_and_arrays_are_set_member_by_member(tmp_path):
 
 def test_the_debugger_knows_variables_behind_the_first_branch(tmp_path):
     (tmp_path / "invert.cu").write_text(BRANCH)
-    commands = ("break 4 thread 5", "run", "print i", "print n", "info args")
+    commands = (
+        "break 4 thread 5",
+        "run",
+        "print i",
+        "print n",
+        "info args",
+        "print x",
+        "print *x",
+        "print x[i]",
+    )
     result = subprocess.run(
         [sys.executable, "-m", "cudasim", "debug", "-batch", *(part for each in commands for part in ("-ex", each)), "invert.cu"],
         cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert "invert block(0,0,0) thread(5,0,0) at invert.cu:4" in result.stdout, result.stdout + result.stderr
     assert "$1 = 5" in result.stdout and "$2 = 32" in result.stdout and "n = 32" in result.stdout
+    address = re.search(r"^x = (\(float \*\) 0x[0-9a-f]+)$", result.stdout, re.MULTILINE)
+    assert address is not None, result.stdout
+    assert f"$3 = {address[1]}\n" in result.stdout
+    assert re.search(r"^\$4 = (inf|0)", result.stdout, re.MULTILINE) and "$5 = 0\n" in result.stdout
