@@ -165,12 +165,30 @@ class Parser {
             } else if (auto type = type_named(name)) {
                 variable.type = *type;
                 typed = true;
-            } else if (!(name == "ptr" || name == "managed" || name == "attribute" || space_named(name))) {
+            } else if (name == "attribute") {
+                read_attributes(variable);
+            } else if (!(name == "ptr" || space_named(name))) {
                 refuse("a variable of kind ." + name + " is not supported");
             }
         }
         if (!typed) refuse("a declaration has no type");
         return variable;
+    }
+
+    /// `.attribute(.managed, .unified(…))`
+    void read_attributes(Variable& variable) {
+        expect('(');
+        for (int depth = 1; depth > 0;) {
+            if (peek().kind == Token::end) refuse("an attribute without an end");
+            if (accept('(')) {
+                ++depth;
+            } else if (accept(')')) {
+                --depth;
+            } else {
+                const Token token = next();
+                if (token.kind == Token::directive && token.text == "managed") variable.managed = true;
+            }
+        }
     }
 
     void read_declarator(Variable& variable) {

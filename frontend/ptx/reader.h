@@ -21,6 +21,9 @@ struct PtxError : std::runtime_error {
     int line;  ///< from 1; 0 when it concerns the whole text
 };
 
+/// The section of variables with the attribute .managed, for who loads the image.
+inline constexpr const char* managed_section = "cudasim_managed";
+
 enum class Entries {
     left_out,  ///< code that kernels of another image call: only functions are linked
     kernels,   ///< a module of its own: each .entry is a kernel of the image

@@ -74,6 +74,7 @@ struct Variable {
     std::string name;
     unsigned alignment = 0;  ///< in bytes; 0: that of the type
     bool is_array = false;
+    bool managed = false;              ///< .attribute(.managed)
     std::uint64_t count = 1;           ///< elements, of all dimensions
     std::vector<Operand> initialiser;  ///< flat; missing ones are 0
     Place place;

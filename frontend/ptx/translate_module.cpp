@@ -229,6 +229,7 @@ llvm::GlobalVariable* ModuleTranslation::add_variable(const Variable& variable, 
                                      linkage_of(variable.linkage), initial, name, nullptr,
                                      llvm::GlobalValue::NotThreadLocal, address_space(variable.space));
     known->setAlignment(alignment_of(variable));
+    if (variable.managed) known->setSection(managed_section);
     if (variable.space == Space::shared)
         shared_ = known;
     else if (initial)

@@ -13,25 +13,33 @@ namespace {
 
 constexpr unsigned constant_space = 4;
 
+/// The product of the extents whose names begin so, or 0 if there is none:
 /// !{ptr @kernel, !"maxntidx", i32 128} (LLVM, "User Guide for NVPTX Back-end").
-void add_annotation(const llvm::MDNode& annotation, DeclaredLimits& limits) {
-    if (annotation.getNumOperands() == 0) return;
-    const auto* kernel = llvm::mdconst::dyn_extract_or_null<llvm::Function>(annotation.getOperand(0));
-    if (kernel == nullptr) return;
-    std::uint64_t threads = 1;
-    bool found = false;
+std::uint64_t product_of(const llvm::MDNode& annotation, llvm::StringRef start) {
+    std::uint64_t product = 0;
     for (unsigned i = 1; i + 1 < annotation.getNumOperands(); i += 2) {
         const auto* name = llvm::dyn_cast_or_null<llvm::MDString>(annotation.getOperand(i));
         const auto* value =
             llvm::mdconst::dyn_extract_or_null<llvm::ConstantInt>(annotation.getOperand(i + 1));
-        if (name == nullptr || value == nullptr || !name->getString().starts_with("maxntid")) continue;
-        threads *= value->getZExtValue();
-        found = true;
+        if (name == nullptr || value == nullptr || !name->getString().starts_with(start)) continue;
+        product = (product == 0 ? 1 : product) * value->getZExtValue();
     }
-    if (!found) return;
+    return product;
+}
+
+void add_annotation(const llvm::MDNode& annotation, DeclaredLimits& limits) {
+    if (annotation.getNumOperands() == 0) return;
+    const auto* kernel = llvm::mdconst::dyn_extract_or_null<llvm::Function>(annotation.getOperand(0));
+    if (kernel == nullptr) return;
     // The extents may stand in one annotation or in one for each axis.
-    auto& most = limits.most_threads[kernel->getName().str()];
-    most = (most == 0 ? 1 : most) * threads;
+    const auto note = [&](auto& limit, std::uint64_t product) {
+        if (product == 0) return;
+        auto& known = limit[kernel->getName().str()];
+        known = (known == 0 ? 1 : known) * product;
+    };
+    note(limits.most_threads, product_of(annotation, "maxntid"));
+    if (const std::uint64_t blocks = product_of(annotation, "cluster_dim_"); blocks > 1)
+        note(limits.cluster_blocks, blocks);
 }
 
 }  // namespace

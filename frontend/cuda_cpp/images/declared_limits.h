@@ -13,6 +13,8 @@ namespace cudasim::cuda_cpp {
 struct DeclaredLimits {
     /// Threads of a block for which a kernel was compiled (__launch_bounds__), by its name in the image.
     std::map<std::string, std::uint64_t, std::less<>> most_threads;
+    /// Blocks of a cluster (__cluster_dims__), of kernels that ask for more than one.
+    std::map<std::string, std::uint64_t, std::less<>> cluster_blocks;
     std::uint64_t constant_bytes = 0;  ///< of all __constant__ variables
 };
 

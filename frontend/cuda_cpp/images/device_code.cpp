@@ -20,6 +20,7 @@
 
 #include "frontend/cuda_cpp/images/managed_variables.h"
 #include "frontend/cuda_cpp/images/shared_addresses.h"
+#include "frontend/cuda_cpp/images/variable_arrays.h"
 #include "frontend/ptx/inline_assembly.h"
 
 namespace cudasim::cuda_cpp {
@@ -63,6 +64,42 @@ void drop_list_of_external_symbols(llvm::Module& module) {
     if (list == nullptr) return;
     llvm::removeFromUsedLists(module,
                               [&](const llvm::Constant* used) { return used->stripPointerCasts() == list; });
+    list->eraseFromParent();
+}
+
+/// __cluster_dims__ (host_defines.h) is an annotation of clang's, which becomes one of NVVM's. The list of
+/// annotations is of no other use, and as a variable it would need the addresses of kernels.
+void read_annotations(llvm::Module& module) {
+    llvm::GlobalVariable* list = module.getGlobalVariable("llvm.global.annotations");
+    if (list == nullptr) return;
+    const auto string_at = [](const llvm::Constant* address) {
+        const auto* text = llvm::dyn_cast<llvm::GlobalVariable>(address->stripPointerCasts());
+        const auto* data = text == nullptr || !text->hasInitializer()
+                               ? nullptr
+                               : llvm::dyn_cast<llvm::ConstantDataArray>(text->getInitializer());
+        return data != nullptr && data->isCString() ? data->getAsCString() : llvm::StringRef();
+    };
+    llvm::LLVMContext& context = module.getContext();
+    for (const llvm::Use& each : llvm::cast<llvm::User>(list->getInitializer())->operands()) {
+        const auto* entry = llvm::cast<llvm::Constant>(each.get());
+        auto* kernel = llvm::dyn_cast<llvm::Function>(entry->getAggregateElement(0U)->stripPointerCasts());
+        if (kernel == nullptr || string_at(entry->getAggregateElement(1U)) != "cudasim_cluster_dims")
+            continue;
+        const auto* extents =
+            llvm::dyn_cast<llvm::GlobalVariable>(entry->getAggregateElement(4U)->stripPointerCasts());
+        if (extents == nullptr || !extents->hasInitializer()) continue;
+        std::vector<llvm::Metadata*> annotation{llvm::ValueAsMetadata::get(kernel)};
+        for (unsigned axis = 0; axis < 3; ++axis) {
+            const auto* extent = llvm::dyn_cast_or_null<llvm::ConstantInt>(
+                extents->getInitializer()->getAggregateElement(axis));
+            const std::uint64_t blocks = extent == nullptr ? 1 : extent->getZExtValue();
+            annotation.push_back(llvm::MDString::get(context, std::string("cluster_dim_") + "xyz"[axis]));
+            annotation.push_back(llvm::ConstantAsMetadata::get(
+                llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), blocks)));
+        }
+        module.getOrInsertNamedMetadata("nvvm.annotations")
+            ->addOperand(llvm::MDNode::get(context, annotation));
+    }
     list->eraseFromParent();
 }
 
@@ -121,8 +158,10 @@ EmbeddedImage image_of_bitcode(const std::string& bitcode, const DeviceCode& abo
     if (!module) throw image::ImageError("device code: " + llvm::toString(module.takeError()));
     name_internal_symbols(**module);
     drop_list_of_external_symbols(**module);
+    read_annotations(**module);
     make_managed(**module);
     store_shared_addresses(**module);
+    fix_variable_arrays(**module);
     if (!about.relocatable) drop_unused_functions(**module);
     std::map<std::string, std::string> texts;
     llvm::DebugInfoFinder finder;

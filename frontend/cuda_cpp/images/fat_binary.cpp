@@ -11,6 +11,7 @@
 #include <set>
 
 #include "frontend/cuda_cpp/images/lz4_block.h"
+#include "frontend/cuda_cpp/images/managed_variables.h"
 #include "frontend/ptx/reader.h"
 #include "simulator/image/byte_stream.h"
 #include "simulator/image/linking.h"
@@ -186,8 +187,10 @@ FatBinaryEntry best_ptx(std::span<const std::byte> fat_binary, unsigned capabili
 
 image::KernelImage read_fat_binary(std::span<const std::byte> fat_binary, unsigned capability) {
     const FatBinaryEntry entry = best_ptx(fat_binary, capability);
-    return ptx::read(ptx_of(entry), "embedded PTX for compute_" + std::to_string(entry.architecture),
-                     ptx::Entries::kernels);
+    const std::string text = ptx_of(entry);
+    auto image = ptx::read(text, "embedded PTX for compute_" + std::to_string(entry.architecture),
+                           ptx::Entries::kernels);
+    return text.find(".managed") == text.npos ? image : with_managed_variables(image);
 }
 
 image::KernelImage read_linked_fat_binaries(std::span<const void* const> files, unsigned capability) {

@@ -17,6 +17,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "frontend/ptx/reader.h"
+
 namespace cudasim::cuda_cpp {
 namespace {
 
@@ -113,9 +115,16 @@ std::string managed_pointer_name(const std::string& variable) {
 bool make_managed(llvm::Module& module) {
     llvm::SmallVector<llvm::GlobalVariable*> found;
     for (llvm::GlobalVariable& variable : module.globals())
-        if (variable.getSection() == managed_section) found.push_back(&variable);
+        if (variable.getSection() == ptx::managed_section) found.push_back(&variable);
     for (llvm::GlobalVariable* variable : found) make_managed(*variable);
     return !found.empty();
+}
+
+image::KernelImage with_managed_variables(const image::KernelImage& image) {
+    llvm::LLVMContext context;
+    auto module = llvm::parseBitcodeFile({llvm::StringRef(image.bitcode()), "device code"}, context);
+    if (!module) throw image::ImageError("device code: " + llvm::toString(module.takeError()));
+    return make_managed(**module) ? image::KernelImage::from_module(**module, image.sources()) : image;
 }
 
 std::vector<ManagedVariable> managed_variables(const image::KernelImage& image) {

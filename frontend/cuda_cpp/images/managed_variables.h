@@ -3,8 +3,10 @@
 // their image is loaded: in the image a variable x becomes a pointer, __cudasim_managed_x, and every use of
 // x loads it.
 //
-// cuda_runtime.h declares the variables as __device__ in a section of this name, which both of clang's
-// passes keep. clang leaves the host's variable without its initial value; the image has it.
+// cuda_runtime.h declares the variables as __device__ in a section (ptx::managed_section), which both of
+// clang's passes keep. clang leaves the host's variable without its initial value; the image has it. Host
+// code that NVIDIA's nvcc made has a pointer to the variable instead, and its PTX marks the variable:
+// .attribute(.managed).
 #pragma once
 
 #include <cstddef>
@@ -15,14 +17,15 @@
 
 namespace cudasim::cuda_cpp {
 
-inline constexpr const char* managed_section = "cudasim_managed";
-
 /// The pointer's name, for a variable by its mangled name.
 [[nodiscard]] std::string managed_pointer_name(const std::string& variable);
 
 /// Rewrites the uses of managed variables. @return whether there are any
 /// @throws image::ImageError for uses that cannot be, in the initial values of other variables
 bool make_managed(llvm::Module& module);
+
+/// The same for what PTX was read into.
+[[nodiscard]] image::KernelImage with_managed_variables(const image::KernelImage& image);
 
 struct ManagedVariable {
     std::string name;              ///< mangled

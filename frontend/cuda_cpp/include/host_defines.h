@@ -32,10 +32,8 @@
 #define __grid_constant__
 #endif
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
-// A kernel that is made for clusters of several blocks would compute something else: every cluster has one.
 #if defined(__CUDA_ARCH__)
-#define __cluster_dims__(...) \
-    _Pragma("GCC warning \"clusters have one block in cudasim: __cluster_dims__ is not looked at\"")
+#define __cluster_dims__(...) __attribute__((annotate("cudasim_cluster_dims", __VA_ARGS__)))
 #else
 #define __cluster_dims__(...)
 #endif

@@ -36,10 +36,12 @@ std::string demangled(const std::string& name) {
 }
 
 PreparedKernel::PreparedKernel(driver::Function function, const execution::LaunchOptions& options,
-                               std::uint64_t most_threads, std::uint64_t constant_bytes)
+                               std::uint64_t most_threads, std::uint64_t cluster_blocks,
+                               std::uint64_t constant_bytes)
     : function_(std::move(function)),
       plan_(plan_of(function_, options)),
       most_threads_(threads_of(plan_, most_threads)),
+      cluster_blocks_(cluster_blocks),
       constant_bytes_(constant_bytes) {}
 
 std::uint64_t PreparedKernel::static_shared_bytes() const {

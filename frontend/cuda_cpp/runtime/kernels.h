@@ -15,7 +15,7 @@ class PreparedKernel {
   public:
     /// @param most_threads of a block, as the source declares it; 0: no less than the device allows
     PreparedKernel(driver::Function function, const execution::LaunchOptions& options,
-                   std::uint64_t most_threads, std::uint64_t constant_bytes);
+                   std::uint64_t most_threads, std::uint64_t cluster_blocks, std::uint64_t constant_bytes);
 
     [[nodiscard]] const driver::Function& function() const { return function_; }
     [[nodiscard]] const std::shared_ptr<driver::Context>& context() const {
@@ -25,6 +25,8 @@ class PreparedKernel {
     /// With the process's options, and no configuration.
     [[nodiscard]] const driver::LaunchPlan& plan() const { return plan_; }
     [[nodiscard]] std::uint64_t most_threads() const { return most_threads_; }
+    /// That each cluster has; 0: the source does not say.
+    [[nodiscard]] std::uint64_t cluster_blocks() const { return cluster_blocks_; }
     [[nodiscard]] std::uint64_t constant_bytes() const { return constant_bytes_; }
 
     /// Its static shared memory; compiles the kernel. @throws jit::CompileError, execution::CudaError
@@ -40,7 +42,7 @@ class PreparedKernel {
   private:
     const driver::Function function_;
     const driver::LaunchPlan plan_;
-    const std::uint64_t most_threads_, constant_bytes_;
+    const std::uint64_t most_threads_, cluster_blocks_, constant_bytes_;
     std::atomic<std::int64_t> allowed_shared_{-1};
     mutable std::atomic<std::int64_t> static_shared_{-1};
 };

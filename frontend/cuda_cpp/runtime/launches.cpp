@@ -141,6 +141,10 @@ execution::LaunchConfiguration checked_configuration(const LaunchRequest& reques
                    " bytes of __shared__ variables, and a kernel may have " +
                    std::to_string(profile.shared_per_block) +
                    "; NVIDIA's nvcc does not compile it: more is for dynamic shared memory only");
+    if (const auto blocks = std::max(request.cluster_blocks, kernel.cluster_blocks()); blocks > 1)
+        refuse(request, kernel, cudaErrorNotSupported,
+               "clusters of " + std::to_string(blocks) +
+                   " blocks, and cudasim has clusters of one block only (cudaDevAttrClusterLaunch is 0)");
     if (request.shared_bytes != 0) require_shared_bytes(request, kernel);
     if (request.cooperative) require_resident(request, kernel, configuration);
     return configuration;
@@ -281,9 +285,11 @@ void apply(const cudaLaunchAttribute& attribute, const char* call, LaunchRequest
             request.cooperative = value.cooperative != 0;
             return;
         case cudaLaunchAttributeClusterDimension:
-            if (value.clusterDim.x == 1 && value.clusterDim.y == 1 && value.clusterDim.z == 1) return;
-            fail(call, cudaErrorInvalidClusterSize,
-                 "clusters of more than one block are not simulated (cudaDevAttrClusterLaunch is 0)");
+            request.cluster_blocks =
+                std::uint64_t{value.clusterDim.x} * value.clusterDim.y * value.clusterDim.z;
+            if (request.cluster_blocks == 0)
+                fail(call, cudaErrorInvalidClusterSize, "a cluster of no blocks");
+            return;
         case cudaLaunchAttributeProgrammaticEvent:
         case cudaLaunchAttributeLaunchCompletionEvent:
         case cudaLaunchAttributeDeviceUpdatableKernelNode:
@@ -405,10 +411,5 @@ cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* host_function) {
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
                                size_t shared_bytes, cudaStream_t stream) {
     return cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream);
-}
-
-/// Before the first use of a managed variable. Nonzero: it may be used.
-char __cudaInitModule(void**) {
-    return 1;
 }
 }

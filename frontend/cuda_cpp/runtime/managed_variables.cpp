@@ -15,7 +15,7 @@ ManagedVariables& ManagedVariables::of_this_process() {
     return only;
 }
 
-void ManagedVariables::add(const void* embedded,
+void ManagedVariables::add(std::size_t program, const void* embedded,
                            const std::vector<std::pair<std::string, const void*>>& variables) {
     // Every program comes here before main(). An image without managed variables is not read for them.
     const std::string mark = cuda_cpp::managed_pointer_name("");
@@ -28,20 +28,50 @@ void ManagedVariables::add(const void* embedded,
             std::ranges::find(variables, managed.name, &std::pair<std::string, const void*>::first);
         if (found == variables.end()) continue;
         std::memcpy(const_cast<void*>(found->second), managed.value.data(), managed.value.size());
-        variables_[found->second] = {managed.name, managed.value.size(), {}};
+        variables_[found->second] = {.program = program, .name = managed.name, .bytes = managed.value.size()};
     }
 }
 
-void ManagedVariables::bind(const std::shared_ptr<driver::Module>& module) {
+const void* ManagedVariables::add_pointer(std::size_t program, void** pointer, std::string name,
+                                          std::size_t bytes) {
+    // Whole pages: what is done to the variable's pages concerns nothing else.
+    constexpr std::size_t page = 4096;
+    const std::size_t size = (bytes + page - 1) / page * page;
+    auto* const memory = static_cast<std::byte*>(std::aligned_alloc(page, size));
+    if (memory == nullptr) return nullptr;
+    std::memset(memory, 0, size);
+    *pointer = memory;
+    const std::lock_guard lock(mutex_);
+    Variable& variable = variables_[memory];
+    variable.program = program, variable.name = std::move(name), variable.bytes = bytes,
+    variable.waits = true;
+    variable.memory.reset(memory);
+    return memory;
+}
+
+void ManagedVariables::initialise(std::size_t program, const image::KernelImage& image) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& managed : cuda_cpp::managed_variables(image))
+        for (auto& [address, variable] : variables_) {
+            if (variable.program != program || variable.name != managed.name || !variable.waits) continue;
+            std::memcpy(variable.memory.get(), managed.value.data(),
+                        std::min(managed.value.size(), variable.bytes));
+            variable.waits = false;
+        }
+}
+
+void ManagedVariables::bind(const std::shared_ptr<driver::Module>& module,
+                            const std::set<std::size_t>& programs) {
     const auto& context = module->context();
     const std::lock_guard lock(mutex_);
     for (auto& [address, variable] : variables_) {
+        if (!programs.contains(variable.program)) continue;
         execution::AddressRange pointer;
         try {
             pointer = module->global(cuda_cpp::managed_pointer_name(variable.name));
         } catch (const driver::Error& error) {
             if (error.code != driver::CudaResult::not_found) throw;
-            continue;  // it is another module's
+            continue;  // no kernel uses it
         }
         const auto at = reinterpret_cast<std::uint64_t>(address);
         auto& device = context->engine()->device;

@@ -90,10 +90,18 @@ void Programs::end_of_image(std::size_t program) {
         if (registered.program == program) variables.emplace_back(registered.name, address);
     if (variables.empty() || !cuda_cpp::is_embedded_image(images_[program].data)) return;
     try {
-        ManagedVariables::of_this_process().add(images_[program].data, variables);
+        ManagedVariables::of_this_process().add(program, images_[program].data, variables);
     } catch (const image::ImageError&) {
         // main() has not begun: the first use of the image says what is wrong with it.
     }
+}
+
+void Programs::load_managed(std::size_t program) noexcept {
+    (void)call("__cudaInitModule", [&] {
+        const auto context = Process::get().usable("__cudaInitModule");
+        const std::lock_guard lock(mutex_);
+        if (program < images_.size() && images_[program].data != nullptr) (void)on_device(context, program);
+    });
 }
 
 void Programs::remove_image(std::size_t program) {
@@ -117,35 +125,54 @@ void Programs::remove_image(std::size_t program) {
         if (image.use_count() == 1) (void)image->module->unload();
 }
 
+/// A device has one set of variables for each image, and a program one for each of its fat binaries, even if
+/// libraries hold the same code: then all but one get an image of their own.
+image::KernelImage Programs::unlike_others(const image::KernelImage& code, std::uint64_t context) const {
+    std::set<std::string> hashes;
+    for (const Image& other : images_) {
+        const auto loaded = other.on_devices.find(context);
+        if (loaded != other.on_devices.end() && loaded->second && loaded->second->module->is_loaded())
+            hashes.insert(loaded->second->module->image().hash());
+    }
+    image::KernelImage own = code;
+    for (unsigned number = 1; hashes.contains(own.hash()); ++number)
+        own = cuda_cpp::as_another_image(code, number);
+    return own;
+}
+
 /// All relocatable images of a library are linked together, those of other libraries stay apart: as nvcc does
 /// when it makes the executable or the shared library.
 std::shared_ptr<Programs::OnDevice> Programs::load(const std::shared_ptr<driver::Context>& context,
                                                    std::size_t program) {
     const Image& image = images_[program];
     auto loaded = std::make_shared<OnDevice>();
-    const auto as_module = [&](const image::KernelImage& code) {
+    const auto as_module = [&](const image::KernelImage& code, const std::set<std::size_t>& programs) {
         loaded->limits = cuda_cpp::declared_limits(code);
-        loaded->module = driver::Module::load(context, code);
-        ManagedVariables::of_this_process().bind(loaded->module);
+        loaded->module = driver::Module::load(context, unlike_others(code, context->id()));
+        ManagedVariables::of_this_process().bind(loaded->module, programs);
     };
     with_errors_of_images([&] {
-        if (cuda_cpp::is_fat_binary(image.data))
-            return as_module(image_of_nvcc(image.data, image.files, *context));
+        if (cuda_cpp::is_fat_binary(image.data)) {
+            const auto code = image_of_nvcc(image.data, image.files, *context);
+            ManagedVariables::of_this_process().initialise(program, code);
+            return as_module(code, {program});
+        }
         const auto embedded = cuda_cpp::read_embedded_image(image.data);
-        if (!embedded.relocatable) return as_module(cuda_cpp::for_simulator(embedded));
+        if (!embedded.relocatable) return as_module(cuda_cpp::for_simulator(embedded), {program});
         std::vector<image::KernelImage> parts;
-        std::vector<Image*> together;
-        for (auto& other : images_) {
+        std::set<std::size_t> together;
+        for (std::size_t i = 0; i < images_.size(); ++i) {
+            const Image& other = images_[i];
             if (other.data == nullptr || other.library != image.library ||
                 !cuda_cpp::is_embedded_image(other.data))
                 continue;
             const auto part = cuda_cpp::read_embedded_image(other.data);
             if (!part.relocatable) continue;
             parts.push_back(cuda_cpp::for_simulator(part));
-            together.push_back(&other);
+            together.insert(i);
         }
-        as_module(parts.size() == 1 ? parts.front() : image::linked(parts));
-        for (auto* other : together) other->on_devices[context->id()] = loaded;
+        as_module(parts.size() == 1 ? parts.front() : image::linked(parts), together);
+        for (const std::size_t each : together) images_[each].on_devices[context->id()] = loaded;
     });
     return loaded;
 }
@@ -182,10 +209,14 @@ std::shared_ptr<PreparedKernel> Programs::kernel(const std::shared_ptr<driver::C
     OnDevice& image = on_device(context, registered.program);
     auto& prepared = image.kernels[registered.name];
     if (!prepared) {
-        const auto bounds = image.limits.most_threads.find(registered.name);
+        const auto declared = [&](const auto& limits) {
+            const auto found = limits.find(registered.name);
+            return found == limits.end() ? 0 : found->second;
+        };
         prepared = std::make_shared<PreparedKernel>(
             image.module->function(registered.name), Process::get().launch_options(),
-            bounds == image.limits.most_threads.end() ? 0 : bounds->second, image.limits.constant_bytes);
+            declared(image.limits.most_threads), declared(image.limits.cluster_blocks),
+            image.limits.constant_bytes);
     }
     return prepared;
 }
@@ -209,6 +240,7 @@ execution::AddressRange Programs::variable(const std::shared_ptr<driver::Context
 
 }  // namespace cudasim::cudart
 
+using cudasim::cudart::ManagedVariables;
 using cudasim::cudart::Programs;
 
 namespace {
@@ -251,10 +283,17 @@ void __cudaRegisterFunction(void** handle, const char* host_function, char*, con
 void __cudaRegisterVar(void** handle, char* host_variable, char*, const char* name, int, size_t, int, int) {
     Programs::of_this_process().add_variable(program_of(handle), host_variable, name);
 }
-/// nvcc's pointer to a __managed__ variable is the host's address of it.
-void __cudaRegisterManagedVar(void** handle, void** host_variable, char*, const char* name, int, size_t, int,
+void __cudaRegisterManagedVar(void** handle, void** pointer, char*, const char* name, int, size_t bytes, int,
                               int) {
-    Programs::of_this_process().add_variable(program_of(handle), host_variable, name);
+    const auto program = program_of(handle);
+    if (const void* const memory =
+            ManagedVariables::of_this_process().add_pointer(program, pointer, name, bytes))
+        Programs::of_this_process().add_variable(program, memory, name);
+}
+/// Host code of NVIDIA's nvcc calls it before it uses a managed variable for the first time. Nonzero: it may.
+char __cudaInitModule(void** handle) {
+    Programs::of_this_process().load_managed(program_of(handle));
+    return 1;
 }
 void __cudaRegisterHostVar(void**, const char*, char*, size_t) {}
 void __cudaRegisterUnifiedTable(void**, void*) {}

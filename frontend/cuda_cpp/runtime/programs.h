@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,8 @@ class Programs {
     void add_variable(std::size_t program, const void* host_variable, std::string name);
     /// All kernels and variables of an image are registered.
     void end_of_image(std::size_t program);
+    /// Host code is about to use managed variables of the image: they get their initial values.
+    void load_managed(std::size_t program) noexcept;
     /// The library that registered the image is unloaded.
     void remove_image(std::size_t program);
     /// Changes whenever a kernel that kernel() gave may be another one's now.
@@ -64,6 +67,8 @@ class Programs {
         std::optional<driver::Error> refused;                           ///< why it cannot be loaded
     };
     [[nodiscard]] OnDevice& on_device(const std::shared_ptr<driver::Context>& context, std::size_t program);
+    [[nodiscard]] image::KernelImage unlike_others(const image::KernelImage& code,
+                                                   std::uint64_t context) const;
     [[nodiscard]] std::shared_ptr<OnDevice> load(const std::shared_ptr<driver::Context>& context,
                                                  std::size_t program);
     [[nodiscard]] const Registered& registered_kernel(const void* host_function, const char* call) const;

@@ -3,9 +3,10 @@
 import os
 import shutil
 import subprocess
+import sys
 
 import pytest
-from cuda_programs import TOOLKIT, run
+from cuda_programs import TOOLKIT, environment, run
 
 LIBRARIES = TOOLKIT / "lib64"
 
@@ -143,3 +144,45 @@ def test_files_that_use_each_others_functions_and_variables(nvidias):
     )
     result = run(program, LD_LIBRARY_PATH=str(LIBRARIES))
     assert (result.returncode, result.stdout, result.stderr) == (0, "8 9 12 17\n", "")
+
+
+MANAGED = """
+#include <cstdio>
+__managed__ int counter = 5;
+static __managed__ float values[4] = {1, 2, 3};
+__managed__ int untouched_by_kernels = 8;
+__device__ int plain = 7;
+__global__ void kernel() { atomicAdd(&counter, 1); values[3] = values[0] + values[1] + plain; }
+int main() {
+    printf("%d %g %d\\n", counter, values[2], untouched_by_kernels);
+    counter = 10;
+    kernel<<<1, 4>>>();
+    cudaDeviceSynchronize();
+    int read = 0;
+    cudaMemcpyFromSymbol(&read, counter, sizeof read);
+    cudaPointerAttributes attributes;
+    cudaPointerGetAttributes(&attributes, &counter);
+    printf("%d %g %d %d\\n", counter, values[3], read, attributes.type == cudaMemoryTypeManaged);
+}
+"""
+
+
+def test_managed_variables(nvidias):
+    program = nvidias(MANAGED, "managed", "-cudart", "shared", "-arch=compute_80")
+    result = run(program, LD_LIBRARY_PATH=str(LIBRARIES))
+    assert (result.returncode, result.stdout, result.stderr) == (0, "5 3 8\n14 10 14 1\n", "")
+
+
+def test_an_executable_with_static_cudart_is_not_run(nvidias):
+    """It would call NVIDIA's driver: the commands say so. One with the shared runtime is run."""
+    static = nvidias(PROGRAM, "static", "-arch=compute_80")
+    shared = nvidias(PROGRAM, "dynamic", "-cudart", "shared", "-arch=compute_80")
+    for command in ("run", "check"):
+        for program, status in ((static, 2), (shared, 0)):
+            result = subprocess.run(
+                [sys.executable, "-m", "cudasim", command, program],
+                env=environment(), capture_output=True, text=True, timeout=300,
+            )  # fmt: skip
+            assert result.returncode == status, result.stderr
+            assert ("has NVIDIA's runtime linked in" in result.stderr) == (status == 2)
+            assert ("nvcc -cudart shared" in result.stderr) == (status == 2)

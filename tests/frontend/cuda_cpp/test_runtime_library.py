@@ -242,3 +242,81 @@ def test_a_library_that_is_loaded_again_begins_anew(tmp_path):
     program = compiled(USES_PLUGIN, tmp_path, name="uses_plugin")
     result = subprocess.run([program], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert (result.returncode, result.stdout) == (0, "41 42 41 42 41 42 7\n"), result.stderr
+
+
+SAME = """
+#include <cuda_runtime.h>
+__device__ int counter = 40;
+__managed__ int managed = 20;
+static __global__ void count(int* result) { result[0] = ++counter, result[1] = ++managed; }
+extern "C" __attribute__((visibility("default"))) int NAME(int first) {
+    int *memory, host[2] = {-1};
+    if (first) cudaMemcpyToSymbol(counter, &first, sizeof first);
+    cudaMalloc(&memory, 8);
+    count<<<1, 1>>>(memory);
+    cudaMemcpy(host, memory, 8, cudaMemcpyDeviceToHost);
+    cudaFree(memory);
+    return host[0] * 1000 + host[1] * 10 + (managed == host[1]);
+}
+"""
+USES_SAME = """
+#include <cstdio>
+extern "C" int one(int);
+extern "C" int two(int);
+int main() {
+    const int results[] = {one(0), two(0), one(0), two(7), one(0)};
+    for (const int each : results) std::printf("%d ", each);
+}
+"""
+
+
+@needs_clang
+@pytest.mark.parametrize("options", [[], ["-rdc=true"]])
+def test_libraries_with_the_same_device_code_have_variables_of_their_own(tmp_path, options):
+    (tmp_path / "same.cu").write_text(SAME)
+    (tmp_path / "main.cpp").write_text(USES_SAME)
+    hidden = ("-shared", "-Xcompiler", "-fPIC,-fvisibility=hidden", *options)
+    for name in ("one", "two"):
+        result = nvcc("same.cu", f"-DNAME={name}", *hidden, "-o", f"lib{name}.so", cwd=tmp_path)
+        assert result.returncode == 0, result.stderr
+    result = nvcc(
+        "main.cpp", "-L.", "-lone", "-ltwo", "-Xlinker", f"-rpath,{tmp_path}", "-o", "main", cwd=tmp_path
+    )
+    assert result.returncode == 0, result.stderr
+    result = run(tmp_path / "main")
+    assert (result.stdout, result.stderr) == ("41211 41211 42221 8221 43231 ", "")
+
+
+CLUSTERS = """
+#include <cooperative_groups.h>
+#include <cstdio>
+template <int X> __global__ void __cluster_dims__(X, 1, 1) declared(int* x) { *x = 1; }
+__global__ void plain(int* x) { *x = 1; }
+int main() {
+    int* x;
+    cudaMalloc(&x, 4);
+    declared<1><<<2, 1>>>(x);
+    printf("%s ", cudaGetErrorName(cudaDeviceSynchronize()));
+    declared<2><<<2, 1>>>(x);
+    printf("%s ", cudaGetErrorName(cudaGetLastError()));
+    cudaLaunchConfig_t configuration = {};
+    cudaLaunchAttribute attribute = {};
+    configuration.gridDim = 4, configuration.blockDim = 1;
+    configuration.attrs = &attribute, configuration.numAttrs = 1;
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    for (unsigned blocks : {1, 4}) {
+        attribute.val.clusterDim.x = blocks, attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+        printf("%s ", cudaGetErrorName(cudaLaunchKernelEx(&configuration, plain, x)));
+    }
+}
+"""
+
+
+@needs_clang
+@pytest.mark.parametrize("options", [[], ["-rdc=true"]])
+def test_clusters_of_several_blocks_are_refused_where_they_are_launched(tmp_path, options):
+    result = run(compiled(CLUSTERS, tmp_path, *options))
+    assert result.stdout == "cudaSuccess cudaErrorNotSupported cudaSuccess cudaErrorNotSupported "
+    assert re.findall(
+        r"clusters of (\d) blocks, and cudasim has clusters of one block only", result.stderr
+    ) == ["2", "4"]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from cudasim import options
-from cudasim.cuda_cpp import builds, toolkit
+from cudasim.cuda_cpp import builds, executables, toolkit
 from cudasim.reports import supervised_program
 
 if TYPE_CHECKING:
@@ -119,6 +119,12 @@ def _name_of(arguments):
 def program_of(arguments: Sequence[str]) -> tuple[str, list[str]]:
     """The executable, compiled where it is a source, and its arguments. :raises NoProgramError:"""
     if not builds.is_cuda_source(arguments[0]):
+        if executables.has_a_runtime_of_its_own(arguments[0]):
+            raise NoProgramError(
+                f"{arguments[0]} has NVIDIA's runtime linked in and would not use the simulator: "
+                "link it again with `nvcc -cudart shared`, or with cudasim's nvcc",
+                2,
+            )
         return os.path.abspath(arguments[0]), list(arguments[1:])
     at = arguments.index("--") if "--" in arguments else len(arguments)
     try:
