@@ -5,10 +5,10 @@
 set(libraries ${TOOLKIT}/lib64)
 file(MAKE_DIRECTORY ${libraries}/stubs ${TOOLKIT}/nvvm/libdevice)
 
-# The name of one file is looked up beside the script (GNU ld manual, "INPUT").
+# The names of files are looked up beside the script (GNU ld manual, "INPUT"). Of the second one see openmp_names.cpp.
 foreach(name libcudart.so libcudart_static.a)
   file(REMOVE ${libraries}/${name})
-  file(WRITE ${libraries}/${name} "/* The CUDA runtime of cudasim. */\nINPUT(libcudart.so.13.0)\n")
+  file(WRITE ${libraries}/${name} "/* The CUDA runtime of cudasim. */\nINPUT(libcudart.so.13.0 AS_NEEDED(libcudasim_openmp.so))\n")
 endforeach()
 # The names that programs linked by NVIDIA's nvcc ask the dynamic linker for.
 foreach(name libcudart.so.13 libcudart.so.12)

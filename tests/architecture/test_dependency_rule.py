@@ -76,7 +76,7 @@ ALLOWED = {
     "frontend/ptx": {"simulator/image"},
     "frontend/cuda_cpp/images": {"frontend/ptx", "simulator/image"},
     "frontend/cuda_cpp/host_code": {"simulator/findings"},
-    "frontend/cuda_cpp/driver": {"frontend/cuda_cpp/images", "frontend/ptx", "simulator/image"},
+    "frontend/cuda_cpp/driver": {"frontend/cuda_cpp/images", "frontend/ptx", "gpu_backend", "simulator/image"},
     "frontend/cuda_cpp/runtime": {
         "debugger/control", "debugger/server", "frontend/cuda_cpp/host_code", "frontend/cuda_cpp/images", "frontend/ptx",
         "library", "simulator/driver", "simulator/execution", "simulator/findings", "simulator/image", "simulator/jit",

@@ -117,7 +117,8 @@ class Plan {
         build_.tools = toolchain(build_.line);
         build_.gpu = architectures(build_.line);
         build_.relocatable =
-            (build_.line.boolean(Option::relocatable, false) || build_.line.has(Option::device_c)) &&
+            (build_.line.boolean(Option::relocatable, false) || build_.line.has(Option::device_c) ||
+             build_.line.has(Option::extensible_program)) &&
             !build_.line.has(Option::device_w);
         build_.dry_run = build_.line.has(Option::dry_run);
         build_.verbose = build_.line.has(Option::verbose) && !build_.dry_run;

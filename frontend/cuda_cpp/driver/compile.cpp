@@ -12,6 +12,7 @@
 #include <iostream>
 #include <map>
 #include <optional>
+#include <regex>
 #include <set>
 #include <span>
 #include <sstream>
@@ -19,8 +20,10 @@
 #include "frontend/cuda_cpp/driver/diagnostics.h"
 #include "frontend/cuda_cpp/driver/flags.h"
 #include "frontend/cuda_cpp/driver/foreign_headers.h"
+#include "frontend/cuda_cpp/driver/patched_sources.h"
 #include "frontend/cuda_cpp/images/device_code.h"
 #include "frontend/cuda_cpp/images/embedded_image.h"
+#include "gpu_backend/toolkit.h"
 
 namespace cudasim::nvcc {
 namespace {
@@ -137,9 +140,22 @@ std::string identity_of(const std::string& source, const std::string& output, co
     return text.str();
 }
 
+void add(Command& command, const Command& words) {
+    command.insert(command.end(), words.begin(), words.end());
+}
+
+/// @return whether clang refused what nvcc takes, and may take it from the sources as they are now
+bool mended(const Build& build, PatchedSources& sources, const std::string& messages) {
+    // One after the other: columns of messages are those of the last compilation.
+    return double_percent_signs(sources, messages) ||
+           (!build.relocatable && make_functions_inline(sources, messages));
+}
+
 Command device_command(const Build& build, const std::string& source, const std::string& identity,
-                       const std::string& bitcode, const std::vector<std::string>& without) {
+                       const std::string& bitcode, const std::vector<std::string>& without,
+                       const PatchedSources& sources) {
     Command command = clang_command(build, Pass::device, source, identity, without);
+    add(command, sources.options());
     // Bugs are found before any optimiser removes them: -O1 with passes off has the debug information and
     // attributes of optimised code, and nothing else. The PTX version is one whose instructions clang's
     // headers use.
@@ -162,8 +178,9 @@ int compile_to_object(const Build& build, const std::string& given_source, const
     const std::string stem = fs::path(source).stem();
     const std::string bitcode = folder / (stem + ".device.bc"), fifo = folder / (stem + ".image");
     std::vector<std::string> without;
+    PatchedSources sources(folder);
     while (true) {
-        const Command device = device_command(build, source, identity, bitcode, without);
+        const Command device = device_command(build, source, identity, bitcode, without, sources);
         Command host = clang_command(build, Pass::host, source, identity, without);
         add_dependency_options(build, object, host);
         host.insert(host.end(),
@@ -176,7 +193,7 @@ int compile_to_object(const Build& build, const std::string& given_source, const
         Diagnostics diagnostics;
         TwoPasses passes(device, host, bitcode, fifo);
         const auto show_messages = [&] {
-            std::cerr << diagnostics.unseen(passes.device_messages)
+            std::cerr << diagnostics.unseen(sources.of_the_files(passes.device_messages))
                       << diagnostics.unseen(passes.host_messages) << std::flush;
         };
         int status = 0;
@@ -201,10 +218,61 @@ int compile_to_object(const Build& build, const std::string& given_source, const
             if (!without.empty() && host_compiler_refuses(build, without)) return status;
             if (!without.empty()) continue;
         }
+        if (status != 0 && mended(build, sources, passes.device_messages)) continue;
         show_messages();
         if (status >= 128)
             std::cerr << "nvcc error   : '" << build.tools.clang.string() << "' died due to signal "
                       << status - 128 << "\n";
+        return status;
+    }
+}
+
+/// The functions of libdevice that PTX calls and does not have.
+std::set<std::string> missing_functions(const std::string& ptx) {
+    static const std::regex declaration(R"(\.extern \.func[^;]*?\b(__nv_\w+))");
+    std::set<std::string> names;
+    for (std::sregex_iterator each(ptx.begin(), ptx.end(), declaration), end; each != end; ++each)
+        names.insert((*each)[1]);
+    return names;
+}
+
+/// NVIDIA's library of device functions, which PTX of nvcc has inside: the simulator's is no code for GPUs.
+fs::path libdevice(const Build& build) {
+    const std::string folder = build.line.last(Option::libdevice_directory);
+    if (folder.empty()) return gpu_backend::find_libdevice().value_or(fs::path());
+    if (!fs::exists(fs::path(folder) / "libdevice.10.bc"))
+        throw Fatal("There is no libdevice.10.bc in '" + folder + "' (option '--libdevice-directory')");
+    return fs::path(folder) / "libdevice.10.bc";
+}
+
+void warn_of_missing_functions(const std::string& file) {
+    std::string names;
+    for (const auto& name : missing_functions(file_bytes(file))) names += (names.empty() ? "" : ", ") + name;
+    if (!names.empty())
+        std::cerr << "nvcc warning : " << file
+                  << " calls functions of NVIDIA's libdevice, which was not found: " << names
+                  << "; -ldir names the folder of libdevice.10.bc\n";
+}
+
+int compile_to_ptx(const Build& build, const std::string& source, const std::string& output) {
+    PatchedSources sources(build.work);
+    while (true) {
+        Command command = clang_command(build, Pass::device, source, identity_of(source, output, build), {});
+        add(command, sources.options());
+        add(command, {"-Xclang", "-target-feature", "-Xclang", "+ptx83", "-O3", "-S"});
+        const fs::path library = libdevice(build);
+        if (!library.empty()) add(command, {"-Xclang", "-mlink-builtin-bitcode", "-Xclang", library});
+        command.push_back(source);
+        if (!output.empty()) add(command, {"-o", output});
+        build.show(command);
+        if (build.dry_run) return 0;
+        Process clang(command, Process::Errors::read);
+        std::string messages;
+        while (read_some(clang.error_output(), messages)) check_signals();
+        const int status = clang.wait();
+        if (status != 0 && mended(build, sources, messages)) continue;
+        std::cerr << sources.of_the_files(messages);
+        if (status == 0 && library.empty() && !output.empty()) warn_of_missing_functions(output);
         return status;
     }
 }
@@ -222,23 +290,19 @@ int Build::execute(const Command& command) const {
 
 int compile_cuda(const Build& build, const std::string& source, Result result, const std::string& output) {
     if (result == Result::object) return compile_to_object(build, source, output);
-    const std::string identity = identity_of(source, output, build);
-    Command command =
-        clang_command(build, result == Result::ptx ? Pass::device : Pass::host, source, identity, {});
+    if (result == Result::ptx) return compile_to_ptx(build, source, output);
+    Command command = clang_command(build, Pass::host, source, identity_of(source, output, build), {});
     const CommandLine& line = build.line;
-    if (result == Result::ptx) {
-        command.insert(command.end(), {"-Xclang", "-target-feature", "-Xclang", "+ptx83", "-O3", "-S"});
-    } else if (result == Result::preprocessed) {
+    if (result == Result::preprocessed) {
         command.push_back("-E");
     } else {
         command.push_back(line.has(Option::dependencies) ? "-M" : "-MM");
         const std::string target = line.last(Option::dependency_target);
-        command.insert(command.end(),
-                       {"-MT", target.empty() ? fs::path(source).stem().string() + ".o" : target});
+        add(command, {"-MT", target.empty() ? fs::path(source).stem().string() + ".o" : target});
         if (line.has(Option::phony_targets)) command.push_back("-MP");
     }
     command.push_back(source);
-    if (!output.empty()) command.insert(command.end(), {"-o", output});
+    if (!output.empty()) add(command, {"-o", output});
     return build.execute(command);
 }
 

@@ -29,6 +29,7 @@ constexpr const char* dialect[] = {
     "-Wno-unknown-warning-option",
     "-Wno-ignored-optimization-argument",
     "-Wno-unused-command-line-argument",
+    "-Wno-deprecated-ofast",
 };
 
 void append(Command& command, std::initializer_list<std::string> words) {
@@ -58,6 +59,10 @@ void add_preprocessor_options(const Build& build, Command& command) {
                      version_macro("__CUDA_API_VER_MINOR__", cuda_minor)});
     if (build.line.last(Option::default_stream) == "per-thread")
         command.push_back("-DCUDA_API_PER_THREAD_DEFAULT_STREAM=1");
+    if (build.line.has(Option::template_depth))
+        command.push_back("-ftemplate-depth=" + build.line.last(Option::template_depth));
+    if (build.line.has(Option::template_notes))
+        command.push_back("-ftemplate-backtrace-limit=" + build.line.last(Option::template_notes));
     if (build.line.has(Option::no_warnings)) command.push_back("-w");
     if (build.line.has(Option::no_deprecated)) command.push_back("-Wno-deprecated-declarations");
     if (build.line.has(Option::warning_reorder)) command.push_back("-Wreorder");
@@ -141,7 +146,8 @@ Command clang_command(const Build& build, Pass pass, const std::string& source, 
     append(command, {"-Xclang", "-target-sdk-version=12.3", "-Xclang", "-fcuda-allow-variadic-functions",
                      "-fgpu-defer-diag"});
     const std::string standard = line.last(Option::standard);
-    command.push_back("-std=" + (standard.empty() ? "gnu++17" : standard));
+    // The headers need C++11, of which C++03 is all but a part.
+    command.push_back("-std=" + (standard.empty() ? "gnu++17" : standard == "c++03" ? "c++11" : standard));
     append(command, {"-D__CUDACC__=1", "-D__NVCC__=1", "-D__NVCC_DIAG_PRAGMA_SUPPORT__=1",
                      "-D__CUDACC_DEVICE_ATOMIC_BUILTINS__=1"});
     std::string list;

@@ -2,6 +2,7 @@
 #include "frontend/cuda_cpp/driver/options.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <fstream>
 #include <numeric>
@@ -27,7 +28,7 @@ const OptionRow* find(std::string_view name) {
 /// Short options whose value may follow without a space.
 bool may_be_joined(const OptionRow& row) {
     return row.short_name.size() == 1 &&
-           std::string_view("ODUILlxom").find(row.short_name[0]) != std::string_view::npos;
+           std::string_view("ODUILlxomt").find(row.short_name[0]) != std::string_view::npos;
 }
 
 /// Elements of a list: commas separate them unless a backslash, quotes or parentheses keep them.
@@ -186,8 +187,10 @@ std::size_t CommandLine::read_option(const std::vector<std::string>& arguments, 
         else
             row = nullptr;
         // -l=name and -o=file are read above; -Ofast and -mcpu are not nvcc's.
-        if (row != nullptr && ((row->option == Option::optimise && text.size() != 2) ||
-                               row->option == Option::machine || row->option == Option::output_file))
+        if (row != nullptr &&
+            ((row->option == Option::optimise && text.size() != 2) ||
+             (row->option == Option::threads && !std::isdigit(static_cast<unsigned char>(text[1]))) ||
+             row->option == Option::machine || row->option == Option::output_file))
             row = nullptr;
     }
     if (row == nullptr) {

@@ -242,7 +242,15 @@ typedef struct double4_32a double4_32a;
 
 struct dim3 {
     unsigned int x, y, z;
-#ifdef __cplusplus
+#if defined(__cplusplus) && __cplusplus < 201103L
+    __host__ __device__ dim3(unsigned int x_ = 1, unsigned int y_ = 1, unsigned int z_ = 1)
+        : x(x_), y(y_), z(z_) {}
+    __host__ __device__ dim3(uint3 extents) : x(extents.x), y(extents.y), z(extents.z) {}
+    __host__ __device__ operator uint3() const {
+        uint3 extents = {x, y, z};
+        return extents;
+    }
+#elif defined(__cplusplus)
     __host__ __device__ constexpr dim3(unsigned int x_ = 1, unsigned int y_ = 1, unsigned int z_ = 1)
         : x(x_), y(y_), z(z_) {}
     __host__ __device__ constexpr dim3(uint3 extents) : x(extents.x), y(extents.y), z(extents.z) {}

@@ -253,3 +253,25 @@ def test_an_option_that_no_compiler_knows_is_an_error(folder):
     assert unknown.returncode != 0
     assert "-fno-such-option" in unknown.stderr
     assert not (folder / "b.o").exists()
+
+
+@needs_clang
+def test_options_that_makefiles_have(folder):
+    """Each is taken, as "NVCC Command Options" says, in the form in which it is found in makefiles."""
+    for options in (
+        ["-Xcompiler=-Wall,-O2"], ["-Xcompiler", "-Wall -O2"], ["-gencode=arch=compute_80,code=\"sm_80,compute_80\""],
+        ["-lineinfo", "-Xptxas", "-v"], ["-Xptxas=-v,-O3", "-Xptxas", "-dlcm=ca"], ["--ptxas-options=-v"],
+        ["-Xcudafe", "--diag_suppress=177 --display_error_number"], ["--diag-suppress=177"], ["-diag-suppress", "177,550"],
+        ["-Wno-deprecated-gpu-targets", "-t4"], ["-t", "4"], ["--threads", "0"], ["-maxrregcount=32", "-res-usage"],
+        ["-ftz=true", "-prec-div=false", "-prec-sqrt=false", "-fmad=false"], ["-opt-info=inline"], ["-jobserver"],
+        ["-static-global-template-stub=false", "-device-entity-has-hidden-visibility=false"], ["--objdir-as-tempdir"],
+        ["-frandom-seed=7", "--fdevice-syntax-only", "-sanitize=memcheck"], ["-lnvToolsExt", "-lcuda", "-lcudadevrt"],
+        ["-forward-unknown-to-host-compiler", "-Wall", "-rdynamic", "-pthread"], ["-O3", "-dlto", "-arch=sm_80", "-code=lto_80"],
+    ):  # fmt: skip
+        assert len(device_and_host(folder, *options)) == 2, options
+    device, host = device_and_host(folder, "-ftemplate-depth", "50", "--ftemplate-backtrace-limit=3")
+    for words in (device, host):
+        assert has(words, "-ftemplate-depth=50", "-ftemplate-backtrace-limit=3")
+    assert "-fgpu-rdc" in device_and_host(folder, "-ewp")[0]
+    assert "ld -r" in fatal(folder, "-r", "e.o")
+    assert fatal(folder, "-traditional", "-c", "a.cu").startswith("Unknown option")

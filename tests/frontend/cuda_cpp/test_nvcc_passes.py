@@ -9,7 +9,7 @@ import subprocess
 import time
 
 import pytest
-from cuda_programs import NVCC, environment, needs_clang, nvcc, run
+from cuda_programs import NVCC, TOOLKIT, environment, needs_clang, nvcc, run
 
 pytestmark = needs_clang
 
@@ -163,6 +163,36 @@ def test_openmp(tmp_path):
     assert run(tmp_path / "program").stdout == "4950 3\n"
 
 
+def test_openmp_linked_by_a_host_compiler(tmp_path):
+    """g++ -fopenmp links libgomp; what clang has compiled brings libomp, for all code of the program."""
+    (tmp_path / "a.cu").write_text(OPENMP)
+    (tmp_path / "b.cpp").write_text(
+        "#include <omp.h>\nint team() { int n = 0;\n#pragma omp parallel num_threads(2)\n"
+        "#pragma omp critical\n n += omp_get_num_threads();\n return n; }\n"
+    )
+    (tmp_path / "plain.cu").write_text("__global__ void kernel() {}\nint main() { kernel<<<1, 1>>>(); }\n")
+    assert nvcc("-c", "-Xcompiler", "-fopenmp", "a.cu", "plain.cu", cwd=tmp_path).returncode == 0
+    folder = TOOLKIT / "lib64"
+    needed = {}
+    for name in ("a", "plain"):
+        link = [
+            "g++",
+            "-fopenmp",
+            "b.cpp",
+            f"{name}.o",
+            f"-L{folder}",
+            f"-Wl,-rpath,{folder}",
+            "-lcudart",
+            "-o",
+            name,
+        ]
+        subprocess.run(link, cwd=tmp_path, check=True, timeout=300)
+        dynamic = subprocess.run(["readelf", "-d", name], cwd=tmp_path, capture_output=True, text=True).stdout
+        needed[name] = re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic)
+    assert run(tmp_path / "a").stdout == "4950 3\n"
+    assert "libomp.so.5" in needed["a"] and "libomp.so.5" not in needed["plain"]
+
+
 def test_options_of_gcc_that_clang_lacks_do_no_harm(tmp_path):
     (tmp_path / "a.cu").write_text("__global__ void kernel() {}\nint main() { return 0; }\n")
     words = "-Wall,-O3,-march=native,-fPIC,-pthread,-fno-gcse,-fno-lifetime-dse,-Wno-maybe-uninitialized,-fgcse-las"
@@ -195,6 +225,22 @@ def test_no_installed_toolkit_is_read(tmp_path):
     result = nvcc("-c", "a.cu", cwd=tmp_path)
     assert result.returncode == 1
     assert "cudaX.h' belongs to an installed CUDA toolkit" in result.stderr
+
+
+def test_ptx_has_libdevice_inside_or_says_what_is_missing(tmp_path):
+    (tmp_path / "a.cu").write_text("__global__ void kernel(float* x) { *x = sinf(*x) + tgammaf(*x); }\n")
+    (tmp_path / "empty").mkdir()
+    assert "no libdevice.10.bc in 'empty'" in nvcc("-ptx", "a.cu", "-ldir", "empty", cwd=tmp_path).stderr
+    result = nvcc("-ptx", "a.cu", cwd=tmp_path)
+    assert result.returncode == 0
+    missing = re.findall(r"\.extern \.func[^;]*?(__nv_\w+)", (tmp_path / "a.ptx").read_text())
+    if missing:
+        assert (
+            "a.ptx calls functions of NVIDIA's libdevice, which was not found: __nv_sinf, __nv_tgammaf;"
+            in result.stderr
+        )
+    else:
+        assert result.stderr == ""
 
 
 def test_keep_leaves_intermediate_files(tmp_path):

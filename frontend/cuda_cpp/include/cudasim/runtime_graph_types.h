@@ -302,7 +302,11 @@ struct cudaGraphKernelNodeUpdate {
     cudaGraphDeviceNode_t node;
     enum cudaGraphKernelNodeField field;
     union {
+#if defined(__cplusplus) && __cplusplus < 201103L  // no constructors in unions
+        uint3 gridDim;
+#else
         dim3 gridDim;
+#endif
         struct {
             const void* pValue;
             size_t offset;

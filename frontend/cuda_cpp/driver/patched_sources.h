@@ -1,0 +1,67 @@
+// Sources with small changes that let clang take what nvcc takes. The changes are in copies, which a virtual
+// file system puts in the place of the user's files for one compilation; names of files and lines stay the
+// same.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frontend/cuda_cpp/driver/processes.h"
+
+namespace cudasim::nvcc {
+
+/// The place at the start of a line of clang's messages: "a.cu:3:5: error: …".
+struct MessagePlace {
+    std::string file;
+    std::size_t line = 0, column = 0;  ///< from 1
+    std::string rest;                  ///< ": error: …"
+
+    [[nodiscard]] static std::optional<MessagePlace> read(const std::string& line);
+};
+
+class PatchedSources {
+  public:
+    struct Copy {
+        std::vector<std::string> original, lines;
+        /// For each changed line what was inserted: columns (from 0, in the copy) and numbers of characters.
+        std::map<std::size_t, std::map<std::size_t, std::size_t>> inserted;
+        std::string path;
+
+        void insert(std::size_t line, std::size_t column, const std::string& text);
+        /// Another character in the place of one.
+        void replace(std::size_t line, std::size_t column, char c);
+    };
+
+    /// @param folder for the copies
+    explicit PatchedSources(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+    /// @return the copy of a file as it is now, or nothing if there is no such file
+    [[nodiscard]] Copy* copy_of(const std::string& file);
+    /// Writes the copies, for the next compilation.
+    void write() const;
+    /// What clang needs to read the copies.
+    [[nodiscard]] Command options() const;
+    /// Messages about the copies as they would be about the user's files: columns and quoted lines.
+    [[nodiscard]] std::string of_the_files(const std::string& messages) const;
+
+  private:
+    std::filesystem::path folder_;
+    std::map<std::string, Copy> copies_;  ///< by their absolute paths
+};
+
+[[nodiscard]] std::vector<std::string> lines_of(const std::string& text);
+
+/// `asm("mov.u32 %0, %smid;" : …)`: nvcc takes a single percent sign before a name of PTX, clang needs two.
+/// The sign is doubled where clang's messages say so. @return whether there was any
+[[nodiscard]] bool double_percent_signs(PatchedSources& sources, const std::string& messages);
+
+/// A `__host__ __device__` function may call a `__host__` function for nvcc, as long as that is not executed
+/// on the device. clang says no if it has to emit the function, as it has to if the function can be called
+/// from other files. Such a function is made inline, so that it is emitted only if a kernel needs it.
+/// @return whether there was any
+[[nodiscard]] bool make_functions_inline(PatchedSources& sources, const std::string& messages);
+
+}  // namespace cudasim::nvcc
