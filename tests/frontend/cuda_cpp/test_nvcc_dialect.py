@@ -15,7 +15,7 @@ SIGNS_HEADER = r"""
 static __device__ unsigned sum_of_two() {
     unsigned sum;
     asm("{\n\t.reg .u32 t;\n\tmov.u32 t,%laneid;\n\t"
-        "add.u32 %0, t, %tid.x;\n\t}" : "=r"(sum)); int unused_in_header;
+        "add.u32 %0, t,%tid.x;\n\t}" : "=r"(sum)); int unused_in_header;
     return sum;
 }
 """
@@ -24,7 +24,7 @@ SIGNS = r"""
 #include "folder/signs.h"
 template <typename T> __device__ T clocks() {
     T before, after;
-	asm volatile("mov.u64 %0, %clock64;" : "=l"(before)); int unused_behind_a_tab;
+	asm volatile("mov.u64 %0,%clock64;" : "=l"(before)); int unused_behind_a_tab;
     asm volatile(R"(mov.u64 %0,%%clock64;
                     // %laneid)" : "=l"(after));
     return after - before;
@@ -70,7 +70,9 @@ def test_single_percent_signs_before_names_of_ptx(signs):
 
 
 def test_messages_about_files_with_single_percent_signs(signs):
-    messages = nvcc("-c", "signs.cu", "-Xcompiler", "-Wunused-variable", cwd=signs).stderr
+    result = nvcc("-c", "signs.cu", "-Xcompiler", "-Wunused-variable", cwd=signs)
+    messages = result.stderr
+    assert result.returncode == 0, messages
     for name, file, text in (
         ("unused_in_header", "./folder/signs.h", SIGNS_HEADER),
         ("unused_behind_a_tab", "signs.cu", SIGNS),
@@ -79,6 +81,7 @@ def test_messages_about_files_with_single_percent_signs(signs):
         number = next(i for i, line in enumerate(lines) if name in line)
         column = lines[number].index(name)
         assert f"{file}:{number + 1}:{column + 1}: warning: unused variable '{name}'" in messages
+        assert messages.count(f"unused variable '{name}'") == 1  # both passes say the same
         quoted, marks = messages.split(f"unused variable '{name}'")[1].splitlines()[1:3]
         assert quoted.split(" | ")[1] == lines[number].expandtabs(8)
         assert marks.index("^") == quoted.index(name)
