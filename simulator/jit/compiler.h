@@ -194,7 +194,7 @@ struct KernelFacts {
     bool recursive = false;         ///< needs the large stack class and the stack limit
     std::uint64_t frame_bytes = 0;  ///< bound on the stack of one activation of every function
     std::vector<ResumePoint> resume_points;   ///< not empty: this is a coroutine kernel (abi.h)
-    std::uint64_t coroutine_frame_bytes = 0;  ///< of each thread; multiple of 16
+    std::uint64_t coroutine_frame_bytes = 0;  ///< of each thread
     std::uint32_t parameter_bytes = 0;
     std::uint64_t static_shared_bytes = 0;
     std::uint64_t dynamic_shared_offset = 0;  ///< from shared_base; multiple of 16

@@ -1,7 +1,8 @@
 // See coroutine.h. Local arrays move to the thread's frame. Which values a thread needs after a barrier is
-// plain liveness on SSA; each such value has a slot of its own in the thread's frame. A value is saved where
-// that happens least often: where it is computed, or at the barriers it lives across. What is the same for
-// all threads was hoisted out of the loop before and is not saved.
+// plain liveness on SSA. What takes few instructions to compute from the thread's index and from what is the
+// same for all threads, which was hoisted out of the loop before, is computed again behind the barrier. Each
+// other value has a slot of its own in the thread's frame and is saved where that happens least often: where
+// it is computed, or at the barriers it lives across.
 #include "simulator/jit/coroutine.h"
 
 #include <llvm/Analysis/LoopInfo.h>
@@ -9,6 +10,7 @@
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
+#include <llvm/IR/MDBuilder.h>
 #include <llvm/Transforms/Utils/SSAUpdater.h>
 
 #include "simulator/jit/function_context.h"
@@ -39,8 +41,21 @@ struct Saved {
     Instruction* value;
     std::vector<std::size_t> barriers;  ///< indices
     std::uint64_t offset = 0;
-    bool where_computed = false;  ///< saved there, not at each barrier
+    bool where_computed = false;                ///< saved there, not at each barrier
+    bool recomputed = false;                    ///< not saved, but computed again behind each barrier
+    std::map<std::size_t, Value*> behind = {};  ///< what it is there, by barrier
 };
+
+/// Instructions that are computed again instead of a value's being loaded: a store and a load cost about as
+/// much, and memory besides.
+constexpr unsigned longest_computation = 4;
+
+/// May be computed once more, at no more than an instruction's cost.
+bool is_cheap(const Instruction& value) {
+    if (const auto* operation = dyn_cast<BinaryOperator>(&value))
+        return !operation->isIntDivRem() && operation->getType()->isIntegerTy();
+    return isa<GetElementPtrInst, CastInst, ICmpInst, SelectInst>(value) && !value.getType()->isVectorTy();
+}
 
 /// Warp operations included: a thread can be left at any of them.
 std::vector<CallInst*> barrier_calls(Function& function) {
@@ -95,6 +110,9 @@ class Splitter {
             return;
         }
         dispatch();
+        // All of them before uses are rewritten: operands are still those of the uncut code.
+        for (Saved& saved : saved_)
+            for (const std::size_t barrier : saved.barriers) (void)behind(saved, barrier);
         for (const Saved& saved : saved_) save(saved);
         for (const Barrier& barrier : barriers_) compilation_.resume_points.push_back(barrier.point);
         compilation_.coroutine_frame_bytes = frame_bytes_;
@@ -110,7 +128,22 @@ class Splitter {
             for (unsigned depth = std::min(loops.getLoopDepth(&block), 6U); depth > 0; --depth)
                 frequency *= 10;
             frequency_[&block] = frequency;
+            expect_to_stay(block, loops);
         }
+    }
+
+    /// A loop around a barrier is none any more once it is cut there: code generation would take its exit to
+    /// be as likely as its next iteration.
+    static void expect_to_stay(BasicBlock& block, const LoopInfo& loops) {
+        auto* end = dyn_cast<BranchInst>(block.getTerminator());
+        if (!end || !end->isConditional() || end->hasMetadata(LLVMContext::MD_prof)) return;
+        const Loop* loop = loops.getLoopFor(&block);
+        if (!loop || loop->getLoopDepth() < 2) return;
+        const bool first_stays = loop->contains(end->getSuccessor(0));
+        if (first_stays == loop->contains(end->getSuccessor(1))) return;
+        end->setMetadata(
+            LLVMContext::MD_prof,
+            MDBuilder(block.getContext()).createBranchWeights(first_stays ? 31 : 1, first_stays ? 1 : 31));
     }
 
     void cut() {
@@ -185,10 +218,32 @@ class Splitter {
             if (!body_.contains(&block)) continue;
             for (Instruction& value : block) {
                 if (value.getType()->isVoidTy() || !value.isUsedOutsideOfBlock(&block)) continue;
-                if (auto barriers = lives_across(value); !barriers.empty())
+                if (auto barriers = lives_across(value); !barriers.empty()) {
+                    index_of_[&value] = saved_.size();
                     saved_.push_back({&value, std::move(barriers)});
+                }
             }
         }
+        for (Saved& saved : saved_) {
+            unsigned left = longest_computation;
+            saved.recomputed = can_be_recomputed(*saved.value, saved.barriers, left);
+        }
+    }
+
+    /// Whether a value can be computed behind these barriers with so many instructions.
+    bool can_be_recomputed(const Instruction& value, const std::vector<std::size_t>& barriers,
+                           unsigned& left) const {
+        if (!is_cheap(value) || left == 0) return false;
+        --left;
+        return all_of(value.operands(), [&](const Value* operand) {
+            const auto* instruction = dyn_cast<Instruction>(operand);
+            if (!instruction || !body_.contains(instruction->getParent())) return true;
+            if (const auto known = index_of_.find(instruction); known != index_of_.end()) {
+                const auto& there = saved_[known->second].barriers;
+                if (std::includes(there.begin(), there.end(), barriers.begin(), barriers.end())) return true;
+            }
+            return can_be_recomputed(*instruction, barriers, left);
+        });
     }
 
     /// The barriers behind which the value is used before it is computed again.
@@ -220,16 +275,23 @@ class Splitter {
             array_offsets_.push_back({array, frame_bytes_});
             frame_bytes_ += alignTo(array->getAllocationSize(data_layout)->getFixedValue(), frame_alignment);
         }
-        for (Saved& saved : saved_) {
-            Type* type = saved.value->getType();
-            const Align alignment = std::min(data_layout.getABITypeAlign(type), Align(frame_alignment));
-            saved.offset = alignTo(frame_bytes_, alignment);
-            frame_bytes_ = saved.offset + data_layout.getTypeStoreSize(type);
+        std::vector<Saved*> kept;
+        for (Saved& saved : saved_)
+            if (!saved.recomputed) kept.push_back(&saved);
+        // The largest ones first, so that there are no gaps.
+        stable_sort(kept,
+                    [&](const Saved* a, const Saved* b) { return slot_alignment(*a) > slot_alignment(*b); });
+        for (Saved* saved : kept) {
+            saved->offset = alignTo(frame_bytes_, slot_alignment(*saved));
+            frame_bytes_ = saved->offset + data_layout.getTypeStoreSize(saved->value->getType());
             std::uint64_t at_barriers = 0;
-            for (const std::size_t barrier : saved.barriers) at_barriers += barriers_[barrier].frequency;
-            saved.where_computed = frequency_[saved.value->getParent()] < at_barriers;
+            for (const std::size_t barrier : saved->barriers) at_barriers += barriers_[barrier].frequency;
+            saved->where_computed = frequency_[saved->value->getParent()] < at_barriers;
         }
-        frame_bytes_ = alignTo(frame_bytes_, frame_alignment);
+        const Align alignment = !array_offsets_.empty() ? Align(frame_alignment)
+                                : !kept.empty()         ? slot_alignment(*kept.front())
+                                                        : Align();
+        frame_bytes_ = alignTo(frame_bytes_, alignment);
         return frame_bytes_ <= largest_frame;
     }
 
@@ -340,6 +402,33 @@ class Splitter {
 
     // ---------------------------------------------------------------------------------------------- values
 
+    /// A value behind a barrier: out of the frame, or computed again from what is there.
+    Value* behind(Saved& saved, std::size_t barrier) {
+        Value*& known = saved.behind[barrier];
+        if (known) return known;
+        if (saved.recomputed) return known = compute(*saved.value, barrier);
+        builder_.SetInsertPoint(barriers_[barrier].resume->getTerminator());
+        return known = builder_.CreateAlignedLoad(saved.value->getType(), slot(saved), slot_alignment(saved));
+    }
+
+    Value* compute(Instruction& value, std::size_t barrier) {
+        SmallVector<Value*, 4> operands;
+        for (Value* operand : value.operands()) {
+            auto* instruction = dyn_cast<Instruction>(operand);
+            if (instruction && body_.contains(instruction->getParent())) {
+                const auto known = index_of_.find(instruction);
+                const bool is_there =
+                    known != index_of_.end() && is_contained(saved_[known->second].barriers, barrier);
+                operand = is_there ? behind(saved_[known->second], barrier) : compute(*instruction, barrier);
+            }
+            operands.push_back(operand);
+        }
+        Instruction* again = value.clone();
+        for (unsigned i = 0; i < operands.size(); ++i) again->setOperand(i, operands[i]);
+        again->insertBefore(barriers_[barrier].resume->getTerminator());
+        return again;
+    }
+
     void save(const Saved& saved) {
         Instruction* value = saved.value;
         SmallVector<Use*, 16> uses;
@@ -351,10 +440,8 @@ class Splitter {
         updater.AddAvailableValue(value->getParent(), value);
         for (const std::size_t index : saved.barriers) {
             const Barrier& barrier = barriers_[index];
-            builder_.SetInsertPoint(barrier.resume->getTerminator());
-            auto* again = builder_.CreateAlignedLoad(value->getType(), slot(saved), slot_alignment(saved));
-            updater.AddAvailableValue(barrier.resume, again);
-            if (saved.where_computed) continue;
+            updater.AddAvailableValue(barrier.resume, saved.behind.at(index));
+            if (saved.where_computed || saved.recomputed) continue;
             builder_.SetInsertPoint(barrier.before->getTerminator());
             auto* store = builder_.CreateAlignedStore(value, slot(saved), slot_alignment(saved));
             if (barrier.before != value->getParent()) uses.push_back(&store->getOperandUse(0));
@@ -381,6 +468,7 @@ class Splitter {
     std::vector<std::pair<AllocaInst*, std::uint64_t>> array_offsets_;
     std::vector<Barrier> barriers_;
     std::vector<Saved> saved_;
+    DenseMap<const Instruction*, std::size_t> index_of_;  ///< in saved_
 };
 
 }  // namespace

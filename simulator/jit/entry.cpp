@@ -34,6 +34,7 @@ class EntryBuilder {
         load_constants();
         first_coordinates();
         open_loop();
+        share_block();
         move_body();
         close_loop();
         return {loop_, next_, current_[3]};
@@ -68,6 +69,7 @@ class EntryBuilder {
         builder_.SetInsertPoint(start_);
         builder_.CreateUnreachable();
         FunctionContext head(*entry_);
+        block_ = head.block();
         for (unsigned axis = 0; axis < 3; ++axis) {
             extent_[axis] = head.block_field(offsetof(BlockContext, ntid) + 4 * axis, builder_.getInt32Ty());
         }
@@ -154,6 +156,24 @@ class EntryBuilder {
         body_.getArg(0)->replaceAllUsesWith(entry_->getArg(0));
     }
 
+    /// The body's block is the one loaded in front of the loop, of which is known that all its fields may be
+    /// read: then they are hoisted, too. A load hoisted from the body would no longer say so, because nothing
+    /// shows that the body is run for every thread.
+    void share_block() {
+        for (Instruction& instruction : make_early_inc_range(instructions(body_))) {
+            auto* load = dyn_cast<LoadInst>(&instruction);
+            if (!load || !load->hasMetadata(LLVMContext::MD_invariant_load) ||
+                load->getType() != block_->getType())
+                continue;
+            APInt offset(64, 0);
+            const Value* base = load->getPointerOperand()->stripAndAccumulateConstantOffsets(
+                entry_->getDataLayout(), offset, /*AllowNonInbounds=*/true);
+            if (base != entry_->getArg(0) || offset != offsetof(ThreadContext, block)) continue;
+            load->replaceAllUsesWith(block_);
+            load->eraseFromParent();
+        }
+    }
+
     void move_body() {
         next_ = block("next");
         BasicBlock* body_head = &body_.getEntryBlock();
@@ -227,6 +247,7 @@ class EntryBuilder {
     IRBuilder<> builder_;
     Function* entry_ = nullptr;
     BasicBlock *start_ = nullptr, *first_ = nullptr, *loop_ = nullptr, *next_ = nullptr, *exit_ = nullptr;
+    Value* block_ = nullptr;
     std::array<Value*, 3> extent_{};
     std::array<Value*, 4> initial_{};
     std::array<PHINode*, 4> current_{};

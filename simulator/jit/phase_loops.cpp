@@ -1,23 +1,29 @@
 // See phase_loops.h. For each case of the switch in the loop's head, the head and everything that can be
 // reached from the case's block without passing through the head is copied. The copy's head leads to
-// that block only, or back to the common head where the thread's state is another one. The original
-// blocks are unreachable afterwards.
+// that block only, or back to the common head where the thread's state is another one. In the copy tid.x is
+// written to the context where a call may read it, and a state that stays the same is not written again. The
+// original blocks are unreachable afterwards.
 #include "simulator/jit/phase_loops.h"
 
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/Cloning.h>
+
+#include "simulator/jit/abi.h"
+#include "simulator/jit/captured_variables.h"
 
 namespace cudasim::jit {
 namespace {
 
 using namespace llvm;
 
-/// Instructions of a copy, some 40 of the loop included. The question costs a thread about a nanosecond:
-/// behind more code than this it is not noticed, but compiling the copy is.
-constexpr std::size_t largest_copy = 120;
+/// Instructions of a copy, some 40 of the loop included. The question costs a thread about a nanosecond, and
+/// registers are shared with other phases: behind more code than this it is hardly noticed, but compiling the
+/// copy is. The code in front of the first barrier runs once; what follows a barrier may run in a loop.
+constexpr std::size_t largest_first_copy = 120, largest_copy = 240;
 /// Of all copies together: about 30 ms of compile time.
 constexpr std::size_t largest_growth = 4000;
 
@@ -29,7 +35,9 @@ class PhaseLoops {
     void run() {
         std::size_t budget = largest_growth;
         for (auto point : choice_->cases()) {
-            const auto blocks = blocks_from(point.getCaseSuccessor(), std::min(largest_copy, budget));
+            const std::size_t most =
+                point.getCaseValue()->equalsInt(thread_fresh) ? largest_first_copy : largest_copy;
+            const auto blocks = blocks_from(point.getCaseSuccessor(), std::min(most, budget));
             if (blocks.empty()) continue;
             for (const BasicBlock* block : blocks) budget -= block->size();
             point.setSuccessor(copy(*point.getCaseValue(), *point.getCaseSuccessor(), blocks));
@@ -67,6 +75,8 @@ class PhaseLoops {
         remapInstructionsInBlocks(copied, copies);
         BasicBlock* head = copied.front();
         ask(*head, state, *cast<BasicBlock>(copies[&first]));
+        write_index_at_calls(*head, copied);
+        drop_same_state(*head, state, copied);
         for (std::size_t i = 1; i < copied.size(); ++i) join_exits(*blocks[i], *copied[i], copies);
         for (BasicBlock* block : copied) drop_strangers(*block);
         for (PHINode& phi : head_->phis()) {
@@ -85,6 +95,47 @@ class PhaseLoops {
         builder.CreateCondBr(builder.CreateICmpEQ(choice->getCondition(), &state), &code, head_,
                              MDBuilder(builder.getContext()).createLikelyBranchWeights());
         choice->eraseFromParent();
+    }
+
+    /// Nothing but calls reads tid.x in the context; the thread's number is written for faults, too.
+    void write_index_at_calls(BasicBlock& head, ArrayRef<BasicBlock*> copied) const {
+        StoreInst* written = index_store(head);
+        if (!written) return;
+        for (BasicBlock* block : copied) {
+            for (Instruction& instruction : *block)
+                if (may_read_context(instruction)) written->clone()->insertBefore(&instruction);
+        }
+        written->eraseFromParent();
+    }
+
+    /// The head's store of tid.x.
+    StoreInst* index_store(BasicBlock& head) const {
+        for (Instruction& instruction : head) {
+            auto* store = dyn_cast<StoreInst>(&instruction);
+            if (!store || store->isVolatile()) continue;
+            APInt offset(64, 0);
+            const Value* base = store->getPointerOperand()->stripAndAccumulateConstantOffsets(
+                entry_.getDataLayout(), offset, /*AllowNonInbounds=*/true);
+            if (base == entry_.getArg(0) && offset == offsetof(ThreadContext, tid)) return store;
+        }
+        return nullptr;
+    }
+
+    static bool may_read_context(const Instruction& instruction) {
+        return isa<CallBase>(instruction) && !isa<IntrinsicInst>(instruction) && !is_capture(instruction);
+    }
+
+    /// Whoever comes to the barrier that he has left is in the state in which he began.
+    static void drop_same_state(BasicBlock& head, const ConstantInt& state, ArrayRef<BasicBlock*> copied) {
+        const auto* choice = cast<ICmpInst>(cast<BranchInst>(head.getTerminator())->getCondition());
+        const Value* place = cast<LoadInst>(choice->getOperand(0))->getPointerOperand();
+        for (BasicBlock* block : copied) {
+            for (Instruction& instruction : make_early_inc_range(*block)) {
+                auto* store = dyn_cast<StoreInst>(&instruction);
+                if (store && store->getPointerOperand() == place && store->getValueOperand() == &state)
+                    store->eraseFromParent();
+            }
+        }
     }
 
     /// The return's phis take the same values from the copy as from the block.
