@@ -242,6 +242,8 @@ BlockRun::State BlockRun::run_threads() {
             start_threads();
         } else if (warps_.any_free()) {
             run_freed_warps();
+        } else if (interleaving_.any_at_access(spinning_)) {
+            break;  // they may still come to a call of activemask
         } else if (warps_.answer_active()) {
             progress_ = true;
         } else if (spinning_.empty() && all_wait()) {

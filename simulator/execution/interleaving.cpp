@@ -102,9 +102,22 @@ std::uint32_t Interleaving::period() const {
     return active_ && policy_ == Policy::lockstep ? most_left_out + 1 : 1;
 }
 
+bool Interleaving::any_at_access(const std::vector<Runner*>& threads) const {
+    return active_ && std::ranges::any_of(
+                          threads, [&](const Runner* runner) { return threads_[runner->thread].site != 0; });
+}
+
 void Interleaving::choose(std::vector<Runner*>& ready, std::vector<Runner*>& later, bool others_can,
                           std::uint32_t idle_rounds) {
-    if (policy_ == Policy::lockstep) return choose_lanes(ready, later);
+    if (policy_ == Policy::lockstep)
+        choose_lanes(ready, later);
+    else
+        choose_undelayed(ready, later, others_can, idle_rounds);
+    for (const Runner* runner : ready) threads_[runner->thread].site = 0;
+}
+
+void Interleaving::choose_undelayed(std::vector<Runner*>& ready, std::vector<Runner*>& later, bool others_can,
+                                    std::uint32_t idle_rounds) {
     const auto is_delayed = [&](const Runner* runner) { return threads_[runner->thread].delay != 0; };
     if (std::ranges::none_of(ready, is_delayed)) return;
     const bool alone = std::ranges::all_of(ready, is_delayed) && !others_can;
@@ -142,7 +155,6 @@ void Interleaving::choose_lanes(std::vector<Runner*>& ready, std::vector<Runner*
         if (leaves_out[warp]) ++left_out_[warp];
     later.insert(later.end(), waits, ready.end());
     ready.erase(waits, ready.end());
-    for (const Runner* runner : ready) threads_[runner->thread].site = 0;
 }
 
 }  // namespace cudasim::execution

@@ -47,6 +47,8 @@ class Interleaving {
                 std::uint32_t idle_rounds);
     /// Whether a thread has given up its turn at an access since the last call: it did not spin.
     [[nodiscard]] bool has_moved() { return std::exchange(moved_, false); }
+    /// Whether one of the threads has given up its turn at an access and has not gone on since.
+    [[nodiscard]] bool any_at_access(const std::vector<Runner*>& threads) const;
 
     // For proofs of livelocks: threads that it does not let go on are not spinning.
     /// After how many rounds in which nothing changes choose() may choose as it did.
@@ -70,6 +72,8 @@ class Interleaving {
 
     [[nodiscard]] bool loses_turn(std::uint32_t thread);
     void choose_lanes(std::vector<Runner*>& ready, std::vector<Runner*>& later);
+    void choose_undelayed(std::vector<Runner*>& ready, std::vector<Runner*>& later, bool others_can,
+                          std::uint32_t idle_rounds);
 
     bool active_ = false, moved_ = false;
     Policy policy_ = Policy::forward;
