@@ -88,6 +88,7 @@ void lay_out_shared(Compilation& compilation) {
     }
     layout.static_bytes = packed;
     layout.dynamic_offset = align_up(end + (end != 0 ? between : 0), dynamic_alignment);
+    // How many bytes they have, each launch says.
     for (const auto* variable : dynamic) {
         layout.offsets[variable] = layout.dynamic_offset;
         layout.variables.push_back({source_name(*variable), layout.dynamic_offset, 0});

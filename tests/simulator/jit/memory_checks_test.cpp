@@ -78,6 +78,25 @@ TEST_P(MemoryChecks, misaligned_accesses_are_reported) {
     EXPECT_EQ(m.events[0].values[0], static_cast<std::int64_t>(in.address()) + 2);
 }
 
+TEST_P(MemoryChecks, copies_of_objects_have_the_alignment_of_the_objects) {
+    Buffer<std::int32_t> in({1, 2, 3, 4, 5, 6, 7, 8}), out({0, 0, 0, 0, 0, 0, 0, 0});
+    auto m = machine(R"(
+define void @f(ptr addrspace(1) %in, ptr addrspace(1) %out) {
+  call void @llvm.memcpy.p1.p1.i64(ptr addrspace(1) align 4 %out, ptr addrspace(1) align 8 %in, i64 16, i1 false)
+  ret void
+}
+declare void @llvm.memcpy.p1.p1.i64(ptr addrspace(1), ptr addrspace(1), i64, i1)
+)" + kernels({"f"}));
+    const std::uint64_t aligned = (in.address() + 7) / 8 * 8;
+    m.run("f", {}, {aligned, out.address() + 4});
+    EXPECT_TRUE(m.of("access_check").empty());
+    m.run("f", {}, {aligned + 4, out.address()});
+    const auto failed = m.of("access_check");
+    ASSERT_EQ(failed.size(), 1U);
+    EXPECT_EQ(failed[0].values[0], static_cast<std::int64_t>(aligned + 4));
+    EXPECT_EQ(failed[0].values[3], 8);
+}
+
 TEST_P(MemoryChecks, a_load_whose_value_nobody_needs_is_still_checked) {
     Buffer<std::int32_t> in({1});
     auto m = machine(R"(
@@ -247,9 +266,11 @@ TEST_P(MemoryChecks, shared_variables_do_not_run_into_each_other) {
     m.run("f", {.dynamic_shared_bytes = 8}, {out.address(), 0});
     EXPECT_TRUE(m.events.empty());
     EXPECT_EQ(out[0], 8);
-    ASSERT_EQ(m.compiled->shared_variables.size(), 2U);
+    ASSERT_EQ(m.compiled->shared_variables.size(), 3U);
     EXPECT_EQ(m.compiled->shared_variables[0].name, "tile");
     EXPECT_GE(m.compiled->shared_variables[1].offset, 32U);
+    EXPECT_EQ(m.compiled->shared_variables[2].bytes, 0U);
+    EXPECT_EQ(m.compiled->shared_variables[2].offset, m.compiled->dynamic_shared_offset);
     EXPECT_EQ(m.compiled->dynamic_shared_offset % 16, 0U);
     EXPECT_GE(m.compiled->dynamic_shared_offset, m.compiled->static_shared_bytes);
     for (std::uint64_t bad : {4U, 7U}) {
