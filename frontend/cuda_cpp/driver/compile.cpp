@@ -147,7 +147,7 @@ void add(Command& command, const Command& words) {
 /// @return whether clang refused what nvcc takes, and may take it from the sources as they are now
 bool mended(const Build& build, PatchedSources& sources, const std::string& messages) {
     // One after the other: columns of messages are those of the last compilation.
-    return double_percent_signs(sources, messages) ||
+    return double_percent_signs(sources, messages) || respell_alignas(sources, messages) ||
            (!build.relocatable && make_functions_inline(sources, messages));
 }
 
@@ -182,6 +182,7 @@ int compile_to_object(const Build& build, const std::string& given_source, const
     while (true) {
         const Command device = device_command(build, source, identity, bitcode, without, sources);
         Command host = clang_command(build, Pass::host, source, identity, without);
+        add(host, sources.options());
         add_dependency_options(build, object, host);
         host.insert(host.end(),
                     {"-Xclang", "-fcuda-include-gpubinary", "-Xclang", fifo, "-c", source, "-o", object});
@@ -194,7 +195,7 @@ int compile_to_object(const Build& build, const std::string& given_source, const
         TwoPasses passes(device, host, bitcode, fifo);
         const auto show_messages = [&] {
             std::cerr << diagnostics.unseen(sources.of_the_files(passes.device_messages))
-                      << diagnostics.unseen(passes.host_messages) << std::flush;
+                      << diagnostics.unseen(sources.of_the_files(passes.host_messages)) << std::flush;
         };
         int status = 0;
         try {

@@ -40,6 +40,12 @@ bool is_of_a_launch_by_device_code(std::string_view message) {
     return message.find(": error: reference to __global__ function '") != message.npos;
 }
 
+/// What `#error` says in the headers of scripts/write_missing_headers.py.
+bool is_of_a_missing_header(std::string_view message) {
+    return message.find("error: \"") != message.npos &&
+           message.find(" is not part of cudasim") != message.npos;
+}
+
 bool leads_to_a_message(std::string_view line) {
     return line.starts_with("In file included from ") || line.starts_with("In module ");
 }
@@ -49,7 +55,10 @@ bool leads_to_a_message(std::string_view line) {
 std::string Diagnostics::unseen(const std::string& text) {
     std::string result, leading, whole, key;
     const auto finish = [&] {
-        if (!whole.empty() && seen_.insert(key).second) {
+        const bool missing = is_of_a_missing_header(key);
+        header_missing_ |= missing;
+        const bool follows = header_missing_ && !missing && key.find(": error: ") != key.npos;
+        if (!whole.empty() && !follows && seen_.insert(key).second) {
             result += whole;
             if (is_of_a_launch_by_device_code(key))
                 result +=

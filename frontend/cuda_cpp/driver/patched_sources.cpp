@@ -1,10 +1,12 @@
 // See patched_sources.h.
 #include "frontend/cuda_cpp/driver/patched_sources.h"
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <sstream>
 #include <system_error>
+#include <utility>
 
 namespace cudasim::nvcc {
 namespace {
@@ -67,6 +69,25 @@ std::optional<MessagePlace> MessagePlace::read(const std::string& line) {
         if (at && column_at) return MessagePlace{line.substr(0, number), *at, *column_at, line.substr(rest)};
     }
     return std::nullopt;
+}
+
+std::vector<MessagePlace> places_of(const std::string& message, const std::string& messages) {
+    std::vector<MessagePlace> places;
+    bool here = false;
+    for (const auto& line : lines_of(messages)) {
+        const auto place = MessagePlace::read(line);
+        if (!place) continue;
+        const bool expanded = place->rest.starts_with(": note: expanded from");
+        if (!expanded) here = place->rest == ": " + message;
+        if (!here) continue;
+        if (!expanded) places.emplace_back();
+        if (place->file[0] != '<') places.back() = *place;
+    }
+    // From the last to the first, so that what is inserted moves no place that comes.
+    std::ranges::sort(places, [](const MessagePlace& a, const MessagePlace& b) {
+        return std::pair(a.line, a.column) > std::pair(b.line, b.column);
+    });
+    return places;
 }
 
 void PatchedSources::Copy::insert(std::size_t line, std::size_t column, const std::string& text) {

@@ -22,6 +22,10 @@ struct MessagePlace {
     [[nodiscard]] static std::optional<MessagePlace> read(const std::string& line);
 };
 
+/// The places of a message ("error: …"), each the innermost one in a file: its own, or where a macro is
+/// defined. From the last to the first, so that what is inserted at one moves none that comes.
+[[nodiscard]] std::vector<MessagePlace> places_of(const std::string& message, const std::string& messages);
+
 class PatchedSources {
   public:
     struct Copy {
@@ -57,6 +61,11 @@ class PatchedSources {
 /// `asm("mov.u32 %0, %smid;" : …)`: nvcc takes a single percent sign before a name of PTX, clang needs two.
 /// The sign is doubled where clang's messages say so. @return whether there was any
 [[nodiscard]] bool double_percent_signs(PatchedSources& sources, const std::string& messages);
+
+/// `__shared__ alignas(16) int a[4];`: `__shared__` is a GNU attribute for clang, behind which C++ allows no
+/// `alignas`. C's `_Alignas`, which clang takes there and nvcc does not know, takes its place.
+/// @return whether there was any
+[[nodiscard]] bool respell_alignas(PatchedSources& sources, const std::string& messages);
 
 /// A `__host__ __device__` function may call a `__host__` function for nvcc, as long as that is not executed
 /// on the device. clang says no if it has to emit the function, as it has to if the function can be called

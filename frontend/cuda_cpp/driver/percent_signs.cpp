@@ -1,5 +1,4 @@
 // double_percent_signs(): see patched_sources.h.
-#include <algorithm>
 #include <cctype>
 
 #include "frontend/cuda_cpp/driver/patched_sources.h"
@@ -55,31 +54,12 @@ void double_from(Copy& copy, std::size_t line, std::size_t column) {
     }
 }
 
-/// The places of the error, each the innermost one in a file: the message's own, or where a macro is defined.
-std::vector<MessagePlace> places_in(const std::string& messages) {
-    std::vector<MessagePlace> places;
-    bool here = false;
-    for (const auto& line : lines_of(messages)) {
-        const auto place = MessagePlace::read(line);
-        if (!place) continue;
-        const bool expanded = place->rest.starts_with(": note: expanded from");
-        if (!expanded) here = place->rest == ": error: invalid % escape in inline assembly string";
-        if (!here) continue;
-        if (!expanded) places.emplace_back();
-        if (place->file[0] != '<') places.back() = *place;
-    }
-    // From the last to the first, so that what is inserted moves no place that comes.
-    std::ranges::sort(places, [](const MessagePlace& a, const MessagePlace& b) {
-        return std::pair(a.line, a.column) > std::pair(b.line, b.column);
-    });
-    return places;
-}
-
 }  // namespace
 
 bool double_percent_signs(PatchedSources& sources, const std::string& messages) {
     bool changed = false;
-    for (const MessagePlace& place : places_in(messages)) {
+    for (const MessagePlace& place :
+         places_of("error: invalid % escape in inline assembly string", messages)) {
         Copy* copy = sources.copy_of(place.file);
         if (copy == nullptr || place.line == 0 || place.line > copy->lines.size()) continue;
         const std::size_t line = place.line - 1;

@@ -98,6 +98,47 @@ def test_percent_signs_that_nvcc_refuses_are_refused(tmp_path):
     assert '|     asm("mov.u32 %0, %smid; mov.u32 %r7, 1;"' in result.stderr
 
 
+ALIGNAS = """#define ROWS(type) __shared__ alignas(type) unsigned char rows[2 * sizeof(type)]
+template <typename T>
+__global__ void kernel(int* x) {
+    __shared__ char one; extern __shared__ alignas(128) char any[]; __shared__ alignas(64) char more[3]; int unused;
+    ROWS(T);
+    one = more[0] = any[0] = rows[0] = 1;
+    x[0] = reinterpret_cast<unsigned long>(any) % 128 + reinterpret_cast<unsigned long>(more) % 64;
+    x[1] = reinterpret_cast<unsigned long>(rows) % alignof(T) + sizeof rows + one;
+}
+struct alignas(32) Wide {
+    float x[8];
+};
+int main() {
+    int* x;
+    cudaMallocManaged(&x, 8);
+    kernel<Wide><<<1, 1, 128>>>(x);
+    return cudaDeviceSynchronize() == cudaSuccess && x[0] == 0 && x[1] == 65 ? 0 : 1;
+}
+"""
+
+
+def test_alignas_behind_shared(tmp_path):
+    (tmp_path / "a.cu").write_text(ALIGNAS)
+    built = nvcc("a.cu", "-o", "program", "-Xcompiler", "-Wunused-variable", cwd=tmp_path)
+    assert built.returncode == 0, built.stderr
+    line = ALIGNAS.splitlines()[3]
+    assert f"a.cu:4:{line.index('unused') + 1}: warning: unused variable 'unused'" in built.stderr
+    assert f"4 | {line}\n" in built.stderr
+    assert run(tmp_path / "program").returncode == 0
+
+
+def test_a_missing_header_is_told_alone(tmp_path):
+    (tmp_path / "a.cu").write_text(
+        "#include <thrust/device_vector.h>\nint main() { thrust::device_vector<int> x(3); return x.size(); }\n"
+    )
+    result = nvcc("-c", "a.cu", cwd=tmp_path)
+    assert result.returncode == 1
+    assert result.stderr.count("error: ") == 1
+    assert "thrust/device_vector.h is not part of cudasim (yet)" in result.stderr
+
+
 HOST_CALLS = r"""
 #include <cstdio>
 #include <cstdlib>
