@@ -30,6 +30,7 @@ const Value* without_casts(const Value* value) {
 
 /// Whether both are computed alike, from the same: addresses are not made one before the optimiser runs.
 bool is_same(const Value* a, const Value* b, unsigned depth = 0) {
+    a = a->stripPointerCasts(), b = b->stripPointerCasts();
     if (a == b) return true;
     const auto *first = dyn_cast<Instruction>(a), *second = dyn_cast<Instruction>(b);
     if (first == nullptr || second == nullptr || depth > deepest || !first->isSameOperationAs(second))
@@ -100,6 +101,16 @@ bool is_success(const Value* condition, const AtomicCmpXchgInst& exchange, bool&
         return is_found_by(comparison->getOperand(side), exchange) &&
                is_same(without_casts(comparison->getOperand(1 - side)), expected);
     });
+}
+
+/// The shared variable that an address leads into, as it is addressed; nullptr for other memory.
+const Value* shared_variable_behind(const Value* address) {
+    while (const auto* element = dyn_cast<GEPOperator>(address)) {
+        if (const auto variable = jit::variable_at(element))
+            return variable->space == jit::shared ? element : nullptr;
+        address = element->getPointerOperand();
+    }
+    return nullptr;
 }
 
 bool ends_here(const BasicBlock& block) {
@@ -379,11 +390,13 @@ bool AtomicIdioms::comes_from_update(const Value& value, unsigned depth) {
 
 /// A value that a thread of the block has left in shared memory.
 bool AtomicIdioms::comes_through_memory(const LoadInst& load, unsigned depth) {
-    const auto variable = jit::variable_behind(const_cast<Value*>(load.getPointerOperand()));
-    if (!variable || variable->space != jit::shared) return false;
+    const Value* const variable = shared_variable_behind(load.getPointerOperand());
+    if (variable == nullptr) return false;
     for (const Instruction& instruction : instructions(function_)) {
         const auto* store = dyn_cast<StoreInst>(&instruction);
-        if (store == nullptr || !is_same(store->getPointerOperand(), load.getPointerOperand())) continue;
+        if (store == nullptr) continue;
+        const Value* const target = shared_variable_behind(store->getPointerOperand());
+        if (target == nullptr || !is_same(variable, target)) continue;
         if (comes_from_update(*store->getValueOperand(), depth + 1) || is_behind_decision(*store, depth + 1))
             return true;
     }

@@ -292,35 +292,49 @@ class InitChecks {
         }
     }
 
-    /// The states of a word's bits 1 to 31 travel above the word's predicate; bit 0 has that of bit 1, unless
-    /// one of the two is unwritten: then both are.
+    /// The states of a word's bits 2 to 31 travel above the word's predicate. Of bits 0 and 1 there is one
+    /// state above it: whether one of the two is unwritten. Then bit 1 says which, and bit 0 has the other
+    /// one's value. Where neither is written bit 1 counts as written.
     void follow_shuffle(CallInst& call) {
-        constexpr std::uint64_t upper = 0xFFFF'FFFE;
+        constexpr std::uint64_t pair = 3, upper = 0xFFFF'FFFC, pair_state = std::uint64_t{1} << 33;
         IRBuilder<> builder(&call);
         builder.SetCurrentDebugLocation({});
-        Value* given = state_of(*shuffled_value(call));
-        given = builder.CreateOr(given, builder.CreateShl(builder.CreateAnd(given, 1), 1));
-        given = builder.CreateShl(builder.CreateAnd(given, upper), 32);
-        call.setArgOperand(3, builder.CreateOr(shuffled_value(call), given));
+        Value* const value = shuffled_value(call);
+        Value* const given = state_of(*value);
+        Value* const low_unwritten = builder.CreateIsNotNull(builder.CreateAnd(given, 1));
+        Value* const any_unwritten = builder.CreateIsNotNull(builder.CreateAnd(given, pair));
+        Value* const bit_1 = builder.CreateAnd(builder.CreateLShr(value, 1), 1);
+        Value* told =
+            builder.CreateSelect(low_unwritten, builder.CreateOr(bit_1, 2), builder.CreateAnd(value, 1));
+        told = builder.CreateOr(told, builder.CreateAnd(value, ~pair));
+        told = builder.CreateSelect(any_unwritten, builder.CreateOr(told, pair_state), value);
+        call.setArgOperand(3, builder.CreateOr(told, builder.CreateShl(builder.CreateAnd(given, upper), 32)));
         builder.SetInsertPoint(call.getNextNode());
-        auto* value = cast<Instruction>(builder.CreateAnd(&call, jit::warp_predicate | 0xFFFF'FFFF));
-        Value* got = builder.CreateAnd(builder.CreateLShr(&call, 32), upper);
-        got = builder.CreateOr(got, builder.CreateAnd(builder.CreateLShr(got, 1), 1));
-        call.replaceUsesWithIf(value, [&](const Use& use) {
-            return use.getUser() != value && !is_followed_by(call, *cast<Instruction>(use.getUser()), 2);
-        });
-        unclear_.insert(value);
-        states_[value] = got;
+        auto* const first = cast<Instruction>(builder.CreateAnd(&call, jit::warp_predicate | 0xFFFF'FFFF));
+        Value* const incomplete = builder.CreateIsNotNull(builder.CreateAnd(&call, pair_state));
+        Value* const low_missing = builder.CreateIsNotNull(builder.CreateAnd(&call, 2));
+        Value* const low = builder.CreateAnd(&call, 1);
+        Value* const known = builder.CreateSelect(low_missing, builder.CreateOr(builder.CreateShl(low, 1), 1),
+                                                  builder.CreateOr(low, 2));
+        auto* const got = cast<Instruction>(builder.CreateSelect(
+            incomplete, builder.CreateOr(builder.CreateAnd(first, ~pair), known), first));
+        Value* state = builder.CreateAnd(builder.CreateLShr(&call, 32), upper);
+        Value* const missing = builder.CreateSelect(low_missing, builder.getInt64(1), builder.getInt64(2));
+        state = builder.CreateOr(state, builder.CreateSelect(incomplete, missing, builder.getInt64(0)));
+        const std::set<const Value*> own = instructions_between(call, *cast<Instruction>(state));
+        call.replaceUsesWithIf(got, [&](const Use& use) { return !own.contains(use.getUser()); });
+        unclear_.insert(got);
+        states_[got] = state;
     }
 
-    /// Whether it is one of the first instructions behind another.
-    static bool is_followed_by(const Instruction& first, const Instruction& other, unsigned instructions) {
-        const Instruction* next = &first;
-        for (unsigned i = 0; i < instructions; ++i) {
-            next = next->getNextNode();
-            if (next == &other) return true;
+    /// Those behind the first one, the last one included.
+    static std::set<const Value*> instructions_between(const Instruction& first, const Instruction& last) {
+        std::set<const Value*> between;
+        for (const Instruction* next = first.getNextNode(); next != nullptr; next = next->getNextNode()) {
+            between.insert(next);
+            if (next == &last) break;
         }
-        return false;
+        return between;
     }
 
     // Uses -------------------------------------------------------------------------------------------------
@@ -536,7 +550,7 @@ class InitChecks {
 class InitCheckInstrumentation final : public jit::Instrumentation {
   public:
     [[nodiscard]] std::string_view name() const override { return "init_checks"; }
-    [[nodiscard]] std::uint32_t version() const override { return 1; }
+    [[nodiscard]] std::uint32_t version() const override { return 2; }
     [[nodiscard]] std::span<const jit::HookAddress> hooks() const override { return init_hooks(); }
     [[nodiscard]] bool needs_scopes() const override { return true; }
 

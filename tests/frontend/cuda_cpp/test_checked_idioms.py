@@ -27,7 +27,7 @@ def planted(tmp_path_factory):
 @pytest.mark.parametrize("policy", POLICIES)
 def test_idioms_that_are_right_have_no_findings(lock_free, policy):
     result = run(lock_free, CUDASIM_CHECK="all", CUDASIM_POLICY=policy)
-    assert (result.returncode, result.stdout, result.stderr) == (0, "11111\n", "")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "111111\n", "")
 
 
 @pytest.mark.parametrize("policy", POLICIES[:2])
@@ -40,6 +40,33 @@ def test_a_twin_with_a_bug_is_found_at_both_lines(planted, which, policy):
     first_report = result.stderr.partition("\n\n")[0]
     named = {int(line) for line in re.findall(r"program\.cu:(\d+)", first_report)}
     assert marked <= named, result.stderr
+
+
+UNWRITTEN = """
+struct Fields { unsigned low : 1, next : 1, more : 2; };
+template <int which> __global__ void use(int* out) {
+    Fields fields;
+    if (which == 0) fields.next = 1;
+    if (which == 1) fields.low = 1;
+    unsigned word;
+    __builtin_memcpy(&word, &fields, sizeof word);
+    word = __shfl_sync(0xffffffffu, word, 3);
+    __builtin_memcpy(&fields, &word, sizeof word);
+    if (which == 0 ? fields.low : which == 1 ? fields.next : fields.more) out[threadIdx.x] = 1;
+}
+int main(int argc, char**) {
+    int* out;
+    cudaMalloc(&out, 128);
+    (argc == 1 ? use<0> : argc == 2 ? use<1> : use<2>)<<<1, 32>>>(out);
+    cudaDeviceSynchronize();
+}
+"""
+
+
+def test_unwritten_bits_are_still_known_behind_a_shuffle(tmp_path):
+    program = compiled(UNWRITTEN, tmp_path)
+    for number in range(3):
+        assert "uninitialised-value" in run(program, *["more"] * number, CUDASIM_CHECK="init").stderr, number
 
 
 SAME_LINE = """

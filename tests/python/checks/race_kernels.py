@@ -370,16 +370,6 @@ def compare_and_swap_verifies_a_plain_read(x):
     add_of_device(x, cuda.threadIdx.x % 2, 1)
 
 
-@compiled_case(2, 64, ints(2))
-def the_first_element_by_compare_and_swap(x):
-    old = x[0]
-    while old < cuda.threadIdx.x:
-        seen = cuda.atomic.compare_and_swap(x, old, cuda.threadIdx.x)
-        if seen == old:
-            break
-        old = seen
-
-
 @compiled_case(2, 64, ints(64))
 def compare_and_swap_in_shared_memory(out):
     counts = cuda.shared.array(4, int32)
@@ -418,10 +408,3 @@ def the_last_block_resets_the_counter(partial, count, out):
             total += partial[i]
         out[0] = total
         count[0] = 0
-
-
-@compiled_case(4, 64, ints(1))
-def the_first_block_resets_the_counter(count):
-    if cuda.threadIdx.x == 0:
-        if cuda.atomic.add(count, 0, 1) == 0:  # race: A
-            count[0] = 0  # race: A

@@ -253,7 +253,53 @@ bool reads_are_right() {
     return host[63] == 2 * 0x01010101;
 }
 
+// Words with bits that nobody writes --------------------------------------------------------------------
+
+struct Fields {
+    unsigned low : 1, next : 4;
+};
+struct Padded {
+    short number;
+    bool flag;
+    char tag;
+    double value;
+    bool last;
+};
+template <typename T>
+__device__ T of_lane(T value, int lane) {
+    unsigned words[(sizeof(T) + 3) / 4];
+    memcpy(words, &value, sizeof value);
+    for (unsigned& word : words) word = __shfl_sync(0xffffffffu, word, lane);
+    memcpy(&value, words, sizeof value);
+    return value;
+}
+__global__ void shuffle(int* out) {
+    const int lane = threadIdx.x;
+    Fields low, next;
+    low.low = 1;
+    next.next = lane;
+    low = of_lane(low, 3);
+    next = of_lane(next, 5);
+    Padded padded;
+    padded.number = lane;
+    padded.flag = lane == 7;
+    padded.value = lane;
+    padded.last = true;
+    padded = of_lane(padded, 7);
+    if (low.low == 1 && next.next == 5 && padded.flag && padded.last && padded.value == 7)
+        out[lane] = padded.number;
+}
+bool shuffles_are_right() {
+    int *out, host[32];
+    cudaMalloc(&out, sizeof host);
+    cudaMemset(out, 0, sizeof host);
+    shuffle<<<1, 32>>>(out);
+    cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost);
+    cudaFree(out);
+    return host[0] == 7 && host[31] == 7;
+}
+
 int main() {
-    std::printf("%d%d%d%d%d\n", swaps_are_right(), stack_is_right(), resets_are_right(), scan_is_right(),
-                reads_are_right());
+    std::printf("%d%d%d%d%d%d\n", swaps_are_right(), stack_is_right(), resets_are_right(), scan_is_right(),
+                reads_are_right(), shuffles_are_right());
 }
