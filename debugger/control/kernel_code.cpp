@@ -124,13 +124,40 @@ const KernelCode::Line* KernelCode::line(const std::string& path, std::uint32_t 
     return nullptr;
 }
 
+namespace {
+
+/// "dot" for "geo::Vec3<float>::dot(Vec3<float>)": debug information names functions without what is around
+/// them.
+std::string_view unqualified(std::string_view wanted) {
+    wanted = wanted.substr(0, wanted.find('('));
+    std::size_t begin = 0;
+    int depth = 0;
+    for (std::size_t i = 0; i + 1 < wanted.size(); ++i) {
+        depth += (wanted[i] == '<') - (wanted[i] == '>');
+        if (depth == 0 && wanted[i] == ':' && wanted[i + 1] == ':') begin = i + 2;
+    }
+    return wanted.substr(begin);
+}
+
+/// Whether a function has the name that is wanted: of Python also without its module or class, of C++ also
+/// with what is around it, and of a template's instances without their arguments.
+bool has_name(std::string_view name, std::string_view wanted) {
+    if (name == wanted) return true;
+    const std::size_t dot = name.rfind('.');
+    if (dot != std::string_view::npos && name.substr(dot + 1) == wanted) return true;
+    wanted = unqualified(wanted);
+    if (wanted.empty()) return false;
+    if (name == wanted) return true;
+    return name.ends_with('>') && name.substr(0, name.find('<')) == wanted;
+}
+
+}  // namespace
+
 std::vector<const KernelCode::Line*> KernelCode::entries(std::string_view wanted) const {
     std::vector<const Line*> found;
     for (const auto& [file, functions] : functions_) {
         for (const auto& [name, function] : functions) {
-            const std::size_t dot = name.rfind('.');
-            const bool named = name == wanted || (dot != std::string::npos && name.substr(dot + 1) == wanted);
-            if (!named && (wanted != "*" || !function.is_kernel)) continue;
+            if (!has_name(name, wanted) && (wanted != "*" || !function.is_kernel)) continue;
             found.push_back(function.entry.line != 0 ? &function.entry : &lines_.at(file).at(function.first));
         }
     }

@@ -41,6 +41,7 @@ struct InMemory {
 /// Of arrays the first element. Nothing for what lies nowhere.
 std::optional<InMemory> first_element(const Value& value, bool is_behind_pointer) {
     if (value.array) return InMemory{value.array->address, value.array->element};
+    if (is_pointer(value) && value.type->is_reference) return InMemory{pointer_in(value), value.type->of};
     if (is_behind_pointer && is_pointer(value)) return InMemory{pointer_in(value), value.type->of};
     if (!value.address || !value.type) return std::nullopt;
     if (value.type->kind == TypeKind::sequence && value.type->of->kind != TypeKind::character)
@@ -110,6 +111,7 @@ std::optional<json::Object> Inspection::located(Control& control, const Frame& h
     const std::optional<Value> value = in_memory(control, here, place);
     if (!value) return std::nullopt;
     if (!value->unavailable.empty() && !value->address) throw RequestError(value->unavailable);
+    if (value->type && value->type->bits != 0) throw RequestError("a bit-field has no address");
     const auto found = first_element(*value, !is_cplusplus(control));
     if (!found)
         throw RequestError("'" + place +

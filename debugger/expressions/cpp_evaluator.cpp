@@ -112,6 +112,19 @@ Evaluation described(const CppProgram& program, StoppedEnvironment& environment)
     return result;
 }
 
+/// The bits around a bit-field stay as they are. @throws ExpressionError where they cannot be read
+void keep_neighbours(std::vector<std::byte>& bytes, const Type& type, const CppPlace& place,
+                     StoppedEnvironment& environment) {
+    std::uint64_t number = 0, word = 0;
+    std::memcpy(&number, bytes.data(), bytes.size());
+    if (place.variable != CppPlace::in_memory)
+        std::memcpy(&word, environment.at(place.variable).bytes.data() + place.offset, bytes.size());
+    else if (!environment.read(place.offset, reinterpret_cast<std::byte*>(&word), bytes.size()))
+        throw ExpressionError("the bits around it cannot be read");
+    word = with_bit_field(type, word, from_bit_field(type, number));
+    std::memcpy(bytes.data(), &word, bytes.size());
+}
+
 /// What an expression or assignment gives, or why it gives nothing.
 template <typename Work>
 Evaluation attempt(const StoppedLaunch& launch, Work&& work) {
@@ -240,7 +253,8 @@ Evaluation CppEvaluator::assign(StoppedLaunch& launch, ThreadRef thread, std::ui
         CppPlace place;
         check(from.value(environment, scalar));
         check(to.place(environment, place));
-        const std::vector<std::byte> bytes = converted_bytes(scalar, from.type(), to.type());
+        std::vector<std::byte> bytes = converted_bytes(scalar, from.type(), to.type());
+        if (to.type()->bits != 0) keep_neighbours(bytes, *to.type(), place, environment);
         bool done = false;
         if (place.variable == CppPlace::in_memory) {
             done = launch.write(thread, place.offset, bytes);

@@ -29,7 +29,7 @@ CppScalar scalar_from(const std::byte* bytes, const Type& type) noexcept {
         std::memcpy(&scalar.real, bytes, sizeof(double));
     } else {
         std::memcpy(&scalar.bits, bytes, type.bytes);
-        scalar.bits = extended(scalar.bits, type);
+        scalar.bits = type.bits != 0 ? from_bit_field(type, scalar.bits) : extended(scalar.bits, type);
     }
     return scalar;
 }
@@ -134,7 +134,8 @@ std::vector<std::byte> bytes_of(const CppScalar& value, const Type& type) {
     } else if (type.kind == TypeKind::floating) {
         std::memcpy(bytes.data(), &value.real, sizeof(double));
     } else {
-        std::memcpy(bytes.data(), &value.bits, type.bytes);
+        const std::uint64_t word = type.bits != 0 ? with_bit_field(type, 0, value.bits) : value.bits;
+        std::memcpy(bytes.data(), &word, type.bytes);
     }
     return bytes;
 }

@@ -93,6 +93,15 @@ class Binder {
         throw ExpressionError("it cannot be evaluated");
     }
 
+    /// A bit-field is promoted to int where that has all of its values ([conv.prom]).
+    static TypePtr type_of_value(const TypePtr& type) {
+        if (type->bits == 0) return type;
+        if (type->kind != TypeKind::boolean && type->bits < 32) return type_named("int32");
+        Type plain = *type;
+        plain.bits = 0;
+        return std::make_shared<Type>(std::move(plain));
+    }
+
     /// The value of what may be a place. Arrays become pointers to their first elements.
     static Made value(Made node) {
         if (!node->is_place) return node;
@@ -101,7 +110,7 @@ class Binder {
             return make(Op::address, std::move(type), std::move(node));
         }
         if (!is_scalar_type(*node->type)) return node;
-        TypePtr type = node->type;
+        TypePtr type = type_of_value(node->type);
         return make(Op::load, std::move(type), std::move(node));
     }
 
@@ -265,6 +274,7 @@ class Binder {
         if (operation == '&') {
             Made operand = bind(*syntax.parts[0]);
             if (!operand->is_place) throw ExpressionError("& needs something that lies in memory");
+            if (operand->type->bits != 0) throw ExpressionError("a bit-field has no address");
             TypePtr type = pointer_to(operand->type);
             return make(Op::address, std::move(type), std::move(operand));
         }

@@ -323,6 +323,12 @@ std::optional<std::vector<std::byte>> complex_bytes(const Type& type, std::strin
 std::optional<std::string> scalar_text(const Type& type, std::span<const std::byte> bytes) {
     if (bytes.size() < type.bytes || type.bytes == 0) return std::nullopt;
     bytes = bytes.first(type.bytes);
+    if (type.bits != 0) {
+        Type plain = type;
+        plain.bits = 0;
+        const auto number = bytes_of(from_bit_field(type, unsigned_number(bytes)));
+        return scalar_text(plain, std::span(number).first(type.bytes));
+    }
     switch (type.kind) {
         case TypeKind::signed_number:
             if (!is_power_of_two_up_to_eight(type.bytes)) return std::nullopt;
@@ -352,6 +358,10 @@ std::optional<std::vector<std::byte>> bytes_of_literal(const Type& type, std::st
                                                        std::string& error) {
     const std::string_view text = trimmed(given);
     std::optional<std::vector<std::byte>> bytes;
+    if (type.bits != 0) {
+        error = "a bit-field is set by an expression: set var";
+        return std::nullopt;
+    }
     switch (type.kind) {
         case TypeKind::signed_number:
         case TypeKind::unsigned_number:

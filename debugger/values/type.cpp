@@ -38,6 +38,15 @@ void add_members(Type& type, const json::Array& members) {
     }
 }
 
+/// Of a bit-field.
+void set_bits(Type& type, const json::Object& object) {
+    const std::uint64_t bits = number(object, "bits"), low = number(object, "bit");
+    if (bits == 0 || type.bytes > sizeof(std::uint64_t) || low >= 8 * type.bytes ||
+        bits > 8 * type.bytes - low)
+        return;
+    type.bits = static_cast<std::uint32_t>(bits), type.low_bit = static_cast<std::uint32_t>(low);
+}
+
 TypePtr type_of(const json::Value* value) {
     auto type = std::make_shared<Type>();
     const json::Object* object = value != nullptr ? value->getAsObject() : nullptr;
@@ -47,6 +56,7 @@ TypePtr type_of(const json::Value* value) {
     if (kind == "alias") {
         Type alias = *type_of(object->get("of"));
         alias.name = type->name;
+        set_bits(alias, *object);
         return std::make_shared<Type>(std::move(alias));
     }
     if (kind == "struct") {
@@ -68,11 +78,25 @@ TypePtr type_of(const json::Value* value) {
     } else {
         type->kind = basic_kind(kind);
         type->bytes = number(*object, "bytes");
+        set_bits(*type, *object);
     }
     return type;
 }
 
 }  // namespace
+
+std::uint64_t from_bit_field(const Type& type, std::uint64_t word) {
+    const unsigned above = 64 - type.bits;
+    word = word >> type.low_bit << above;
+    return type.kind == TypeKind::signed_number
+               ? static_cast<std::uint64_t>(static_cast<std::int64_t>(word) >> above)
+               : word >> above;
+}
+
+std::uint64_t with_bit_field(const Type& type, std::uint64_t word, std::uint64_t number) {
+    const std::uint64_t mask = ~std::uint64_t{0} >> (64 - type.bits) << type.low_bit;
+    return (word & ~mask) | (number << type.low_bit & mask);
+}
 
 const Member* Type::member(std::string_view wanted) const {
     const auto found = std::ranges::find(members, wanted, &Member::name);

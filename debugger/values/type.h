@@ -40,11 +40,18 @@ struct Type {
     TypePtr of;                   ///< what a pointer points to, and what a sequence consists of
     std::vector<Member> members;  ///< of a structure
     bool is_reference = false;    ///< a pointer that C++ calls a reference
+    /// Of a bit-field: how many it has of the bits of its bytes, and how many lie below them. 0: all of them.
+    std::uint32_t bits = 0, low_bit = 0;
 
     [[nodiscard]] const Member* member(std::string_view name) const;
     /// An array as front ends describe it: a structure of data, shape and strides.
     [[nodiscard]] bool is_array() const;
 };
+
+/// The number that a bit-field has in the word of its bytes, as 64 bits.
+[[nodiscard]] std::uint64_t from_bit_field(const Type& type, std::uint64_t word);
+/// The word with that number in it.
+[[nodiscard]] std::uint64_t with_bit_field(const Type& type, std::uint64_t word, std::uint64_t number);
 
 /// Parses each description once.
 class Types {

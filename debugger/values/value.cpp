@@ -14,6 +14,7 @@ namespace {
 constexpr std::uint64_t most_shown = 60, most_shown_along_an_axis = 10;
 /// Structures in structures, and pointers.
 constexpr unsigned deepest_text = 8;
+constexpr std::uint64_t most_characters = 200;
 
 std::uint64_t word_at(std::span<const std::byte> bytes, std::uint64_t offset) {
     std::uint64_t word = 0;
@@ -164,10 +165,27 @@ class Writer {
     /// reference refers to.
     std::string pointer(const Value& value, unsigned depth) {
         const std::uint64_t address = word_at(value.bytes, 0);
-        if (is_cpp_pointer(*value.type)) return "(" + name_in_cpp(*value.type) + ") " + hexadecimal(address);
+        if (is_cpp_pointer(*value.type))
+            return "(" + name_in_cpp(*value.type) + ") " + hexadecimal(address) +
+                   text_behind(*value.type->of, address);
         if (address == 0) return "null";
         const Value behind = value_at(value.type->of, address, memory_);
         return behind.unavailable.empty() ? text(behind, depth + 1) : "<" + behind.unavailable + ">";
+    }
+
+    /// The characters behind a `char *`, in quotes, up to the first zero.
+    [[nodiscard]] std::string text_behind(const Type& type, std::uint64_t address) const {
+        if (type.bytes != 1 || type.name != "char") return {};
+        std::string text;
+        for (std::uint64_t i = 0; i < most_characters; ++i) {
+            std::byte each{};
+            if (!memory_.read(address + i, {&each, 1})) return {};
+            const char character = static_cast<char>(each);
+            if (character == 0) return " \"" + text + "\"";
+            if (character < ' ' || character > '~') return {};  // no text
+            text += character;
+        }
+        return " \"" + text + "\"...";
     }
 
     const Memory& memory_;

@@ -6,6 +6,7 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/Support/JSON.h>
 
+#include <algorithm>
 #include <set>
 
 namespace cudasim::jit {
@@ -76,6 +77,18 @@ const DICompositeType* composite_of(const DIType* type) {
     return dyn_cast_or_null<DICompositeType>(type);
 }
 
+/// A bit-field lies in the unit of its type's size that has its first bit, as C++'s ABIs lay it out. The
+/// offset is counted in bits.
+json::Array describe_bit_field(const DIDerivedType& member, json::Object type, std::int64_t offset) {
+    const auto unit = std::max<std::int64_t>(8, 8 * type.getInteger("bytes").value_or(0));
+    const std::int64_t bit = offset % unit;
+    const auto bits = static_cast<std::int64_t>(member.getSizeInBits());
+    if (bit + bits > unit) type = json::Object{{"kind", "unknown"}, {"name", "a bit-field of several units"}};
+    type["bits"] = bits;
+    type["bit"] = bit;
+    return json::Array{member.getName(), (offset - bit) / 8, std::move(type)};
+}
+
 struct Inside {
     std::int64_t offset;
     unsigned depth;
@@ -102,9 +115,14 @@ void add_members(const DICompositeType& type, Inside inside, json::Array& member
         if (!member || !is_part(*member)) continue;
         const std::int64_t offset = inside.offset + static_cast<std::int64_t>(member->getOffsetInBits() / 8);
         if (is_named(*member)) {
-            if (own.contains(node))
-                members.push_back(json::Array{member->getName(), offset,
-                                              describe(member->getBaseType(), inside.depth + 1)});
+            if (!own.contains(node)) continue;
+            json::Object of = describe(member->getBaseType(), inside.depth + 1);
+            if (member->isBitField())
+                members.push_back(describe_bit_field(
+                    *member, std::move(of),
+                    8 * inside.offset + static_cast<std::int64_t>(member->getOffsetInBits())));
+            else
+                members.push_back(json::Array{member->getName(), offset, std::move(of)});
         } else if (const DICompositeType* part = composite_of(member->getBaseType())) {
             add_members(*part, {offset, inside.depth + 1}, members, names);
         }
@@ -147,6 +165,10 @@ json::Object describe(const DIType* type, unsigned depth) {
     const auto* derived = dyn_cast<DIDerivedType>(type);
     if (!derived) return json::Object{{"kind", "unknown"}, {"name", type->getName()}};
     json::Object base = describe(derived->getBaseType(), depth + 1);
+    const bool is_qualified = derived->getTag() == dwarf::DW_TAG_const_type ||
+                              derived->getTag() == dwarf::DW_TAG_volatile_type ||
+                              derived->getTag() == dwarf::DW_TAG_restrict_type;
+    if (is_qualified && derived->getBaseType()) return base;
     if (derived->getTag() == dwarf::DW_TAG_reference_type ||
         derived->getTag() == dwarf::DW_TAG_rvalue_reference_type)
         return reference_to(std::move(base));

@@ -2,6 +2,8 @@
 //
 //   {"name": "int64", "kind": "signed", "bytes": 8}  kinds: signed, unsigned, float, complex, bool, character
 //   {"name": ..., "kind": "struct", "bytes": n, "members": [[name, offset, type], ...]}
+//   a member that is a bit-field has a type with "bits": how many it has, and "bit": how many lie below them
+//   in its bytes
 //   {"kind": "pointer", "to": type}, with "reference": true where C++ calls it a reference
 //   {"kind": "sequence", "length": n, "of": type}
 //   {"kind": "alias", "name": ..., "of": type}

@@ -10,6 +10,7 @@
 
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "simulator/jit/coroutine.h"
 #include "simulator/jit/function_context.h"
@@ -42,6 +43,7 @@ class RecordLayout {
         const std::vector<CallInst*> calls = stop_calls(function_);
         if (calls.empty()) return;
         place_variables();
+        forget_left_variables(calls);
         place_returned_values();
         if (&function_ == compilation_.kernel) describe_arguments();
         AllocaInst* record = make_record();
@@ -86,7 +88,47 @@ class RecordLayout {
             for (const auto& [offset, assignment] : slots[i].stores)
                 for (const unsigned other : variables_.slots_beside(i))
                     set(*assignment->getNextNode(), other, other == i);
+            for (Instruction* assignment : slots[i].other_assignments)
+                for (const unsigned other : variables_.slots_beside(i))
+                    set(*assignment->getNextNode(), other, other == i);
         }
+    }
+
+    /// Of several variables with one name that blocks of a function have, one is to have a value at a time:
+    /// those whose blocks have been left have none.
+    void forget_left_variables(const std::vector<CallInst*>& calls) {
+        const std::vector<Slot>& slots = variables_.slots();
+        std::map<std::tuple<const DILocation*, const DISubprogram*, StringRef>, std::vector<unsigned>>
+            by_name;
+        for (unsigned i = 0; i < slots.size(); ++i)
+            by_name[{slots[i].inlined_at, slots[i].variable->getScope()->getSubprogram(),
+                     slots[i].variable->getName()}]
+                .push_back(i);
+        for (const auto& [name, namesakes] : by_name) {
+            const auto scope_of = [&](unsigned slot) {
+                return slots[slot].variable->getScope()->getNonLexicalBlockFileScope();
+            };
+            if (all_of(namesakes, [&](unsigned each) { return scope_of(each) == scope_of(namesakes[0]); }))
+                continue;
+            for (CallInst* call : calls) {
+                const DILocation* here = call->getDebugLoc().get();
+                if (here == nullptr || here->getInlinedAt() != std::get<0>(name) ||
+                    here->getScope()->getSubprogram() != std::get<1>(name))
+                    continue;
+                for (const unsigned each : namesakes)
+                    if (!is_within(*here->getScope(), *scope_of(each))) set(*call, each, 0);
+            }
+        }
+    }
+
+    /// Whether a block is the other one, or lies in it.
+    [[nodiscard]] static bool is_within(const DILocalScope& inner, const DILocalScope& outer) {
+        for (const DILocalScope* scope = inner.getNonLexicalBlockFileScope(); scope != nullptr;) {
+            if (scope == &outer) return true;
+            const auto* block = dyn_cast<DILexicalBlockBase>(scope);
+            scope = block != nullptr ? block->getScope()->getNonLexicalBlockFileScope() : nullptr;
+        }
+        return false;
     }
 
     /// What functions return, one after another, has one place.
@@ -296,7 +338,10 @@ class RecordLayout {
         add_static_variables(frame, frames.back());
         const std::vector<Slot>& slots = variables_.slots();
         for (std::size_t i = 0; i < slots.size(); ++i) {
-            if (!is_of_frame(slots[i], frame)) continue;
+            // A compiler's own, as those behind `for (auto& each : all)`, have names that nobody knows.
+            const DILocalVariable& known = *slots[i].variable;
+            if (!is_of_frame(slots[i], frame) || (known.isArtificial() && known.getName() != "this"))
+                continue;
             CapturedVariable variable = descriptions_.describe(slots[i], 0);
             variable.parts.push_back({0, variable.bytes, PartSource::record, offsets_[i]});
             variable.parts.push_back({assigned_flag, 1, PartSource::record, flag_offsets_[i]});

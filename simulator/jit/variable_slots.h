@@ -14,6 +14,8 @@
 #include <map>
 #include <tuple>
 
+#include "simulator/jit/compilation.h"
+
 namespace cudasim::jit {
 
 /// The slot that a debug record describes, or nullptr. The record lies where the function is entered that has
@@ -27,7 +29,9 @@ struct Slot {
     const llvm::DILocation* inlined_at;
     llvm::Instruction* description;  ///< the instruction that the description is attached to
     std::vector<std::pair<std::uint64_t, llvm::StoreInst*>>
-        stores;          ///< by offset; without the front end's initial zeros
+        stores;  ///< by offset; without the front end's initial zeros
+    /// What else may give it a value: copies of memory, and whatever is given its address.
+    std::vector<llvm::Instruction*> other_assignments = {};
     bool simple = true;  ///< all that uses it is known
 };
 
@@ -120,10 +124,27 @@ class VariableSlots {
                     collect_uses(slot, *element, offset + distance.getZExtValue());
                 else
                     slots_[slot].simple = false;
-            } else if (!llvm::isa<llvm::LoadInst, llvm::MemSetInst>(instruction)) {
+            } else if (llvm::isa<llvm::MemSetInst>(instruction)) {
+                // What is not the source's fills new memory.
+                if (instruction->getMetadata(marks::internal) == nullptr)
+                    slots_[slot].other_assignments.push_back(instruction);
+            } else if (!llvm::isa<llvm::LoadInst>(instruction)) {
                 slots_[slot].simple = false;
+                if (may_assign(*instruction, address)) slots_[slot].other_assignments.push_back(instruction);
             }
         }
+    }
+
+    /// Whether the instruction, which is no store to the address, may write there, now or later.
+    static bool may_assign(const llvm::Instruction& instruction, const llvm::Value& address) {
+        if (const auto* copy = llvm::dyn_cast<llvm::MemTransferInst>(&instruction))
+            return copy->getRawDest() == &address;
+        if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction))
+            return store->getValueOperand() == &address;
+        const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+        const llvm::Function* callee = call != nullptr ? call->getCalledFunction() : nullptr;
+        if (callee == nullptr) return call != nullptr;
+        return !callee->isIntrinsic() && !callee->getName().starts_with("cudasim");
     }
 
     /// The front end's zero for a variable that may be read before it is assigned lies in front of the

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from cudasim.debugger_client.debugger import Debugger
 
 
+#: geo::Vec3<float>::dot(int). One without :: < or ( may be a function of Python, too.
+_CPP_FUNCTION = re.compile(r"(::)?~?[A-Za-z_]\w*(<.*>)?(::~?[A-Za-z_]\w*(<.*>)?)*(\(.*\))?")
+
+
 @dataclasses.dataclass
 class Location:
     """A line of a file, or a function of any file."""
@@ -85,6 +89,8 @@ def location_of(debugger: Debugger, text: str) -> Location:
         if not path:
             raise CommandError("There is no current file; write FILE:LINE.")
         return _line(debugger, path, int(text), True)
+    if _CPP_FUNCTION.fullmatch(text) and re.search("::|[<(]", text):
+        return Location(function=text, known=False)
     file, colon, rest = text.rpartition(":")
     if colon and file:
         path, exists = find_file(debugger, file)

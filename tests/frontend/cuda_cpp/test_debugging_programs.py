@@ -1,0 +1,203 @@
+"""`cudasim debug` in kernels of CUDA C++: which variables there are, what they show, and breakpoints by functions' names."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+from cuda_programs import environment, needs_clang
+
+pytestmark = needs_clang
+
+PROGRAM = """
+namespace shapes {
+namespace detail {
+template <typename T> struct Point {
+    T x, y;
+    __device__ T dot(const Point& other) const {
+        T sum = x * other.x;
+        sum += y * other.y;
+        return sum;
+    }
+};
+}
+template <typename T> __device__ T scaled(const detail::Point<T>& point, T factor) {
+    T length = point.dot(point);
+    return length * factor;
+}
+}
+using shapes::detail::Point;
+struct Flags { unsigned on : 1; int level : 5; unsigned long wide : 40; bool last : 1; };
+struct Shape { Point<float> corner; Flags flags; float history[3]; Shape* next; };
+__constant__ Shape limits = {{7, 8}, {1, -3, 1ul << 39, true}, {1, 2, 3}, nullptr};
+__device__ __noinline__ void fill(int* values) {
+    for (int i = 0; i < 3; i++) values[i] = 10 + i;
+}
+template <typename T> __global__ void measure(Shape* shapes, T* out, Shape given, const char* name) {
+    const int i = threadIdx.x;
+    Shape& shape = shapes[i];
+    const Shape copy = shapes[i];
+    int zeros[4] = {0};
+    int listed[3] = {4, 5, 6};
+    int filled[3];
+    fill(filled);
+    Shape** link = &shape.next;
+    T length = shapes::scaled<T>({T(shape.corner.x), T(shape.corner.y)}, T(2));
+    shape.flags.level = -5;
+    out[i] = length + given.corner.x + zeros[i] + listed[0] + filled[1] + copy.history[0] + limits.corner.x;
+    out[i] += *link != nullptr;
+}
+int main() {
+    Shape* shapes;
+    float* out;
+    double* wide;
+    char* name;
+    cudaMallocManaged(&shapes, 4 * sizeof *shapes);
+    cudaMallocManaged(&out, 4 * sizeof *out);
+    cudaMallocManaged(&wide, 4 * sizeof *wide);
+    cudaMallocManaged(&name, 8);
+    for (int i = 0; i < 4; i++) shapes[i] = {{float(i), 3}, {1, 9, 5, false}, {.5f, 1, 2}, &shapes[0]};
+    for (int i = 0; i < 6; i++) name[i] = "shape"[i];
+    Shape given = {{100, 200}, {0, 1, 2, true}, {4, 5, 6}, nullptr};
+    measure<float><<<1, 4>>>(shapes, out, given, name);
+    measure<double><<<1, 4>>>(shapes, wide, given, name);
+    return cudaDeviceSynchronize();
+}
+"""
+
+#: Of the last statement but one of `measure`, where all variables have their values.
+LINE = next(i for i, line in enumerate(PROGRAM.splitlines(), 1) if "out[i] = length" in line)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("shapes")
+    (path / "cache").mkdir(mode=0o700)
+    (path / "shapes.cu").write_text(PROGRAM)
+    return path
+
+
+def debug(folder, *commands, program="shapes.cu"):
+    result = subprocess.run(
+        [sys.executable, "-m", "cudasim", "debug", "-batch", *(part for each in commands for part in ("-ex", each)), program],
+        cwd=folder, env=environment(CUDASIM_CACHE_DIR=str(folder / "cache")), capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    return result.stdout + result.stderr
+
+
+def values_of(folder, *expressions, first=()):
+    """What is printed for the expressions in thread 2 of measure<float>, at LINE."""
+    text = debug(folder, f"break {LINE} thread 2", "run", *first, *(f"print {each}" for each in expressions))
+    return dict(zip(expressions, re.findall(r"^\$\d+ = (.*)$", text, re.MULTILINE))), text
+
+
+def test_variables_that_are_copied_filled_or_passed_by_address_are_there(folder):
+    values, text = values_of(
+        folder,
+        "copy.corner.x",
+        "zeros",
+        "listed",
+        "filled",
+        "limits.corner",
+    )
+    assert values == {
+        "copy.corner.x": "2.0",
+        "zeros": "[0, 0, 0, 0]",
+        "listed": "[4, 5, 6]",
+        "filled": "[10, 11, 12]",
+        "limits.corner": "(x=7.0, y=8.0)",
+    }, text
+
+
+def test_bit_fields_are_the_bits_that_they_have(folder):
+    values, text = values_of(
+        folder, "shape.flags", "shape.flags.level", "limits.flags", "shape.flags.wide + 1", "shape.flags.level * 2",
+        "shape.flags.on - 2", "shape.flags", "&shape.flags.on",
+        first=("set var shape.flags.wide = 77",),
+    )  # fmt: skip
+    assert values == {
+        "shape.flags": "(on=1, level=-5, wide=77, last=False)",
+        "shape.flags.level": "-5",
+        "limits.flags": "(on=1, level=-3, wide=549755813888, last=True)",
+        "shape.flags.wide + 1": "78",
+        "shape.flags.level * 2": "-10",
+        "shape.flags.on - 2": "-1",
+    }, text
+    assert "a bit-field has no address" in text
+
+
+def test_pointers_are_addresses_and_references_what_they_refer_to(folder):
+    values, text = values_of(
+        folder,
+        "shapes",
+        "link",
+        "*link",
+        "name",
+        "shape.corner",
+        "&shape",
+        "copy.next",
+        "link[0]->corner.y",
+    )
+    assert re.fullmatch(r"\(Shape \*\) 0x[0-9a-f]+", values["shapes"]), text
+    assert re.fullmatch(r"\(Shape \*\*\) 0x[0-9a-f]+", values["link"]), text
+    assert values["*link"] == values["copy.next"] == values["shapes"], text
+    assert re.fullmatch(r'\(char \*\) 0x[0-9a-f]+ "shape"', values["name"]), text
+    assert values["shape.corner"] == "(x=2.0, y=3.0)", text
+    offset = int(values["&shape"].split("0x")[1], 16) - int(values["shapes"].split("0x")[1], 16)
+    assert values["&shape"].startswith("(Shape *) ") and offset > 0 and offset % 2 == 0, text
+    assert values["link[0]->corner.y"] == "3.0", text
+
+
+LOOPS = """
+__global__ void rounds(int* out) {
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 2; i++)
+            out[0] += i;
+        for (int i = 7; i < 9; i++)
+            out[1] += i;
+    }
+    const int both[2] = {1, 2};
+    for (int each : both)
+        out[2] += each;
+}
+int main() {
+    int* out;
+    cudaMallocManaged(&out, 12);
+    rounds<<<1, 1>>>(out);
+    return cudaDeviceSynchronize();
+}
+"""
+
+
+def test_of_variables_with_one_name_that_of_the_block_is_shown(folder):
+    (folder / "rounds.cu").write_text(LOOPS)
+    text = debug(folder, "break 5", "run", "print i", "continue", "print i", "tbreak 7", "continue", "print i", "continue", "print i", "print round",
+                 program="rounds.cu")  # fmt: skip
+    assert re.findall(r"^\$\d+ = (.*)$", text, re.MULTILINE) == ["0", "1", "7", "0", "1"], text
+
+
+def test_variables_of_the_compiler_are_not_listed(folder):
+    (folder / "rounds.cu").write_text(LOOPS)
+    text = debug(folder, "break 11 if each == 2", "run", "info locals", program="rounds.cu")
+    assert "each = 2" in text and "__range" not in text, text
+
+
+def test_types_keep_their_names_when_they_are_constant(folder):
+    text = debug(folder, f"break {LINE}", "run", "whatis copy", "whatis i", "whatis shape")
+    assert re.findall(r"^type = (.*)$", text, re.MULTILINE) == ["Shape", "int", "Shape"], text
+
+
+@pytest.mark.parametrize("name", ["scaled", "shapes::scaled", "dot", "shapes::detail::Point<float>::dot"])
+def test_a_function_breakpoint_stops_in_all_instances_of_a_template(folder, name):
+    text = debug(folder, f"break {name} thread 3", "run", "continue", "info args")
+    function = name.rsplit("::", 1)[-1]
+    stops = re.findall(rf"^Breakpoint 1, {function}(\S*) block", text, re.MULTILINE)
+    assert stops == (["<float>", "<double>"] if function == "scaled" else ["", ""]), text
+
+
+def test_a_function_breakpoint_with_arguments_of_the_template_is_for_one_instance(folder):
+    text = debug(folder, "break measure<double> thread 0", "run", "info cuda kernels")
+    assert (
+        text.count("Breakpoint 1, measure<double> block(0,0,0) thread(0,0,0)") == 1
+        and "measure<float> block" not in text
+    ), text
