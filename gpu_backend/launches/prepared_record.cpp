@@ -1,20 +1,27 @@
 // See prepared_record.h.
 #include "gpu_backend/launches/prepared_record.h"
 
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/MemoryBuffer.h>
+
 #include <algorithm>
 #include <list>
 #include <mutex>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "gpu_backend/recorded_code.h"
 #include "simulator/image/code_addresses.h"
+#include "simulator/image/globals_placement.h"
 
 namespace cudasim::gpu_launches {
 namespace {
 
 struct Key {
-    driver::Hash image;
+    driver::Hash image, embedded_image;
     std::string kernel;
     std::optional<std::uint64_t> globals_base;
     std::string architecture;
@@ -57,6 +64,26 @@ bool is_in_memory(const driver::LaunchRecord& record, std::uint64_t word) {
     });
 }
 
+/// Where the variables of an image lie among each other.
+std::vector<std::pair<std::uint64_t, std::uint64_t>> placement_of(const image::KernelImage& image) {
+    llvm::LLVMContext context;
+    auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(image.bitcode(), "kernel image"), context);
+    if (!module) throw image::ImageError("kernel image: " + llvm::toString(module.takeError()));
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> placed;
+    for (const auto& [variable, offset] : image::place_globals(**module).offsets)
+        placed.emplace_back(offset, (*module)->getDataLayout().getTypeAllocSize(variable->getValueType()));
+    return placed;
+}
+
+/// The image to make PTX of: as the program holds it, with its own inline PTX. Its variables have to lie
+/// where the launch had them.
+image::KernelImage image_for_gpu(const driver::LaunchRecord& record) {
+    auto loaded = image::KernelImage::deserialise(record.image.bytes());
+    if (record.embedded_image.size() == 0) return loaded;
+    auto embedded = image::KernelImage::deserialise(record.embedded_image.bytes());
+    return placement_of(embedded) == placement_of(loaded) ? embedded : loaded;
+}
+
 }  // namespace
 
 void add_gpu_code(driver::LaunchRecord& record, const PreparationOptions& options) {
@@ -64,6 +91,7 @@ void add_gpu_code(driver::LaunchRecord& record, const PreparationOptions& option
         throw driver::RecordError(
             "the kernel runs in Python mode, so there is no code of it that a GPU could run");
     Key key{.image = driver::hash_of(record.image.bytes()),
+            .embedded_image = driver::hash_of(record.embedded_image.bytes()),
             .kernel = record.kernel,
             .globals_base = std::nullopt,
             .architecture = options.architecture,
@@ -85,7 +113,7 @@ void add_gpu_code(driver::LaunchRecord& record, const PreparationOptions& option
     ptx.raise_negative_index = key.raise_negative_index;
     ptx.debug_info = gpu_backend::DebugInfo::lines;
     ptx.globals_base = key.globals_base;
-    const auto image = image::KernelImage::deserialise(record.image.bytes());
+    const auto image = image_for_gpu(record);
     record.gpu = gpu_backend::gpu_code_of(image, record.kernel, ptx);
     const auto constants = image::wide_constants(image);
     if (std::ranges::any_of(constants, [&](std::uint64_t word) { return is_in_memory(record, word); }))

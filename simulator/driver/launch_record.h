@@ -71,6 +71,9 @@ struct LaunchRecord {
     std::string kernel;        ///< its name in the image; empty for a kernel of the front end's own
     std::string display_name;  ///< its name in the source
     Content image;             ///< KernelImage::serialise(); empty for a kernel of the front end's own
+    /// The same image as the program holds it, where `image` has been changed for the simulator: a GPU is
+    /// given the program's own inline PTX. Empty where they do not differ.
+    Content embedded_image;
     /// JSON of the sources of a kernel that the front end runs itself (Python mode), and of the plain data
     /// that they refer to.
     Content front_end;

@@ -321,6 +321,8 @@ std::string to_json(const LaunchRecord& record, const Store& store) {
         object["front_end"] = chunk_list(store(record.front_end.bytes()));
     else
         object["image"] = chunk_list(store(record.image.bytes()));
+    if (record.embedded_image.size() != 0)
+        object["embedded_image"] = chunk_list(store(record.embedded_image.bytes()));
     if (record.gpu) object["gpu"] = chunk_list(store(records::to_bytes(*record.gpu)));
     std::string result;
     llvm::raw_string_ostream(result) << json::Value(std::move(object));
@@ -362,6 +364,8 @@ LaunchRecord from_json(std::string_view given, bool with_memory, const Fetch& fe
     const bool front_end = members.find("front_end") != nullptr;
     (front_end ? record.front_end : record.image) = fetch(members.chunks(front_end ? "front_end" : "image"));
     if (!front_end && record.image.size() == 0) throw wrong("the image is empty");
+    if (members.find("embedded_image") != nullptr)
+        record.embedded_image = fetch(members.chunks("embedded_image"));
     if (members.find("gpu") != nullptr) record.gpu = records::code_from(fetch(members.chunks("gpu")).bytes());
     const Members outcome(&members.get("outcome"), "outcome");
     record.outcome.finished = outcome.flag("finished");

@@ -15,10 +15,10 @@ std::string label_at(const Launch& launch, std::uint32_t site) {
     for (const auto& frame : place) {
         // operator new of clang's headers calls malloc(): the line that the user knows is that of `new`.
         if (frame.line == 0 || frame.function.starts_with("operator new")) continue;
-        return "malloc() at " + frame.file.substr(frame.file.rfind('/') + 1) + ':' +
-               std::to_string(frame.line);
+        return std::string(DeviceHeap::label_begin) + " at " + frame.file.substr(frame.file.rfind('/') + 1) +
+               ':' + std::to_string(frame.line);
     }
-    return "malloc()";
+    return std::string(DeviceHeap::label_begin);
 }
 
 /// Why free() refuses an address that is no live allocation of the heap; a literal.

@@ -20,7 +20,12 @@ std::optional<std::uint64_t> DeviceHeap::allocate(memory::Arena& arena, std::uin
 
 bool DeviceHeap::free(memory::Arena& arena, std::uint64_t address) {
     const auto found = live_.find(address);
-    if (found == live_.end() || !arena.free(address)) return false;
+    if (found == live_.end()) {
+        const memory::Allocation* restored = arena.containing(address, 1);
+        return restored != nullptr && restored->address == address &&
+               restored->label.starts_with(label_begin) && arena.free(address);
+    }
+    if (!arena.free(address)) return false;
     in_use_ -= found->second;
     live_.erase(found);
     return true;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "simulator/memory/arena.h"
@@ -21,11 +22,14 @@ class DeviceHeap {
     static constexpr std::uint64_t default_limit = 8 << 20;
     /// "The returned pointer is guaranteed to be aligned to a 16-byte boundary": sizes count in such units.
     static constexpr std::uint64_t unit = 16;
+    /// How the labels of its allocations begin: "malloc() at list.cu:12".
+    static constexpr std::string_view label_begin = "malloc()";
 
     /// nullopt when the heap, or the device, has no room. @param bytes 0 counts as 1
     [[nodiscard]] std::optional<std::uint64_t> allocate(memory::Arena& arena, std::uint64_t bytes,
                                                         std::string label);
-    /// False when no live allocation of the heap begins there.
+    /// False when no live allocation of the heap begins there. Where a recorded launch runs again, what
+    /// launches before it have allocated is known by its label.
     [[nodiscard]] bool free(memory::Arena& arena, std::uint64_t address);
     /// Whether a live allocation of the heap begins there.
     [[nodiscard]] bool has(std::uint64_t address) const { return live_.contains(address); }

@@ -78,7 +78,7 @@ json::Value to_json(const Finding& finding) {
                         {"exception_type", utf8(exception)},
                         {"cuda_error_code", kind.cuda_error_code},
                         {"kernel", utf8(finding.kernel)},
-                        {"thread", to_json(finding.thread)},
+                        {"thread", has_no_thread(finding) ? json::Value(nullptr) : to_json(finding.thread)},
                         {"location", to_json(finding.location)},
                         {"count", finding.count},
                         {"threads", finding.threads},

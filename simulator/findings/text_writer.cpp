@@ -137,10 +137,22 @@ std::string accesses_text(const Finding& finding, std::span<const image::SourceF
 
 }  // namespace
 
+bool has_no_thread(const Finding& finding) {
+    switch (finding.kind) {
+        case FindingKind::memory_leak:
+        case FindingKind::unused_allocation:
+        case FindingKind::uninitialised_copy:
+        case FindingKind::failed_call:
+            return true;
+        default:
+            return is_of_host(finding);
+    }
+}
+
 std::string text_report(const Finding& finding, std::span<const image::SourceFile> sources) {
     std::string text = std::string(word(finding.severity)) + ": " + std::string(info(finding.kind).name) +
                        ": " + finding.message + "\n";
-    if (!is_of_host(finding)) text += who(finding);
+    if (!has_no_thread(finding)) text += who(finding);
     if (finding.accesses.empty()) text += call_chain(finding.location, sources);
     text += accesses_text(finding, sources);
     if (finding.object) text += object_line(*finding.object);

@@ -12,6 +12,9 @@ namespace cudasim::findings {
 /// "error", "warning" or "note", in every format.
 [[nodiscard]] std::string_view word(Severity severity);
 
+/// Whether it is about what the host does, and no thread: is_of_host(), and kinds that only host code has.
+[[nodiscard]] bool has_no_thread(const Finding& finding);
+
 /// One finding as a report of several lines: kind, coordinates, message, the source line with a caret,
 /// the call chain, the memory object, waiting threads, the command that repeats it. Ends with a newline.
 /// @param sources source texts to quote from; a file not among them is read from disk if it is there.

@@ -58,12 +58,17 @@ std::string_view without_casts(std::string_view text) {
 }
 
 std::string name_of(std::string_view function, const void* return_address) {
-    std::string text;
     const auto chain = host_lines(return_address);
-    if (!chain.empty())
-        text = first_argument(text_of_line(chain.front()), function, host_column(return_address));
-    const std::string call = std::string(function) + " " + host_place(return_address);
-    return text.empty() ? call : text + " (" + call + ")";
+    const std::string line = chain.empty() ? std::string{} : text_of_line(chain.front());
+    const std::uint32_t column = chain.empty() ? 0 : host_column(return_address);
+    std::string written(function), variable = first_argument(line, function, column);
+    if (variable.empty() && function == "cudaHostAlloc") {
+        // The template cudaMallocHost() calls it.
+        variable = first_argument(line, "cudaMallocHost", column);
+        if (!variable.empty()) written = "cudaMallocHost";
+    }
+    const std::string call = written + " " + host_place(return_address);
+    return variable.empty() ? call : variable + " (" + call + ")";
 }
 
 }  // namespace
@@ -77,6 +82,17 @@ std::string call_label(std::string_view function, const void* return_address) {
     label.reserve(function.size() + separator.size() + sizeof digits);
     label.append(function).append(separator).append(digits, end);
     return label;
+}
+
+std::optional<LabelledCall> labelled_call(std::string_view label) {
+    const auto found = label.find(separator);
+    if (found == std::string_view::npos || !std::all_of(label.begin(), label.begin() + found, is_word))
+        return std::nullopt;
+    std::uint64_t address = 0;
+    const char* const end = label.data() + label.size();
+    const auto parsed = std::from_chars(label.data() + found + separator.size(), end, address, 16);
+    if (parsed.ec != std::errc{} || parsed.ptr != end) return std::nullopt;
+    return LabelledCall{std::string(label.substr(0, found)), reinterpret_cast<const void*>(address)};
 }
 
 std::string first_argument(std::string_view line, std::string_view function, std::uint32_t column) {

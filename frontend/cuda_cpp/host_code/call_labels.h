@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,14 @@ namespace cudasim::cuda_cpp {
 
 /// @param function of the runtime API, a word
 [[nodiscard]] std::string call_label(std::string_view function, const void* return_address);
+
+/// What a label is made of.
+struct LabelledCall {
+    std::string function;
+    const void* return_address = nullptr;
+};
+/// nullopt for a text that is no label, or more than one.
+[[nodiscard]] std::optional<LabelledCall> labelled_call(std::string_view label);
 
 /// The text with the line in the place of every label in it.
 [[nodiscard]] std::string with_lines(std::string_view text);

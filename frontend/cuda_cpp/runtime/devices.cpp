@@ -10,6 +10,7 @@
 #include "frontend/cuda_cpp/runtime/calls.h"
 #include "frontend/cuda_cpp/runtime/device_settings.h"
 #include "frontend/cuda_cpp/runtime/handles.h"
+#include "frontend/cuda_cpp/runtime/memory_findings.h"
 #include "frontend/cuda_cpp/runtime/process.h"
 #include "simulator/driver/simulated_device.h"
 #include "simulator/driver/stream_work.h"
@@ -118,6 +119,7 @@ cudaError_t cudaDeviceReset() {
     return call("cudaDeviceReset", [&] {
         const auto current = Process::get().current();
         Handles::of_this_process().forget_device(current->device());
+        if (Process::get().has_made_devices()) tell_memory_before_reset(*current);
         (void)current->reset();
         DeviceSettings::of(*current).reset();
         forget_last_error();

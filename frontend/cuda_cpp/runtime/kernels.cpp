@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "simulator/driver/error.h"
+#include "simulator/image/linking.h"
 #include "simulator/jit/compiler.h"
 
 namespace cudasim::cudart {
@@ -35,14 +36,21 @@ std::string demangled(const std::string& name) {
     return result;
 }
 
+const image::KernelImage& EmbeddedCode::image() const {
+    std::call_once(is_linked_,
+                   [this] { linked_ = parts_.size() == 1 ? parts_.front() : image::linked(parts_); });
+    return *linked_;
+}
+
 PreparedKernel::PreparedKernel(driver::Function function, const execution::LaunchOptions& options,
                                std::uint64_t most_threads, std::uint64_t cluster_blocks,
-                               std::uint64_t constant_bytes)
+                               std::uint64_t constant_bytes, std::shared_ptr<const EmbeddedCode> embedded)
     : function_(std::move(function)),
       plan_(plan_of(function_, options)),
       most_threads_(threads_of(plan_, most_threads)),
       cluster_blocks_(cluster_blocks),
-      constant_bytes_(constant_bytes) {}
+      constant_bytes_(constant_bytes),
+      embedded_(std::move(embedded)) {}
 
 std::uint64_t PreparedKernel::static_shared_bytes() const {
     std::int64_t bytes = static_shared_.load(std::memory_order_relaxed);

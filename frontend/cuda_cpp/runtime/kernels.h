@@ -4,18 +4,39 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "simulator/driver/launch_plan.h"
 #include "simulator/driver/module.h"
 
 namespace cudasim::cudart {
 
+/// Device code as the program holds it, where what is loaded differs from it: inline PTX stays inline PTX.
+class EmbeddedCode {
+  public:
+    /// @param parts which the simulator links when it loads them
+    explicit EmbeddedCode(std::vector<image::KernelImage> parts) : parts_(std::move(parts)) {}
+
+    /// As one image, linked at the first call. @throws image::LinkError
+    [[nodiscard]] const image::KernelImage& image() const;
+
+  private:
+    std::vector<image::KernelImage> parts_;
+    mutable std::once_flag is_linked_;
+    mutable std::optional<image::KernelImage> linked_;
+};
+
 class PreparedKernel {
   public:
     /// @param most_threads of a block, as the source declares it; 0: no less than the device allows
+    /// @param embedded null: it is what the function's module has
     PreparedKernel(driver::Function function, const execution::LaunchOptions& options,
-                   std::uint64_t most_threads, std::uint64_t cluster_blocks, std::uint64_t constant_bytes);
+                   std::uint64_t most_threads, std::uint64_t cluster_blocks, std::uint64_t constant_bytes,
+                   std::shared_ptr<const EmbeddedCode> embedded);
 
     [[nodiscard]] const driver::Function& function() const { return function_; }
     [[nodiscard]] const std::shared_ptr<driver::Context>& context() const {
@@ -28,6 +49,8 @@ class PreparedKernel {
     /// That each cluster has; 0: the source does not say.
     [[nodiscard]] std::uint64_t cluster_blocks() const { return cluster_blocks_; }
     [[nodiscard]] std::uint64_t constant_bytes() const { return constant_bytes_; }
+    /// Null where the plan has the same image.
+    [[nodiscard]] const EmbeddedCode* embedded() const { return embedded_.get(); }
 
     /// Its static shared memory; compiles the kernel. @throws jit::CompileError, execution::CudaError
     [[nodiscard]] std::uint64_t static_shared_bytes() const;
@@ -43,6 +66,7 @@ class PreparedKernel {
     const driver::Function function_;
     const driver::LaunchPlan plan_;
     const std::uint64_t most_threads_, cluster_blocks_, constant_bytes_;
+    const std::shared_ptr<const EmbeddedCode> embedded_;
     std::atomic<std::int64_t> allowed_shared_{-1};
     mutable std::atomic<std::int64_t> static_shared_{-1};
 };

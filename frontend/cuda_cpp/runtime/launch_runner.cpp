@@ -149,7 +149,7 @@ void LaunchRunner::keep(LaunchRecord record) {
 }
 
 execution::LaunchResult LaunchRunner::run(const driver::LaunchPlan& plan,
-                                          std::span<const std::byte> parameters,
+                                          std::span<const std::byte> parameters, const EmbeddedCode* embedded,
                                           const std::function<findings::CallChain()>& host_frames) {
     const ProgramJournal& journal = ProgramJournal::of_this_process();
     CoreFiles& cores = CoreFiles::of_this_process();
@@ -212,6 +212,7 @@ execution::LaunchResult LaunchRunner::run(const driver::LaunchPlan& plan,
         record.image = content_of(plan.image);
         record.host_frames = frames;
         put_lines(record);
+        if (recorded && embedded != nullptr) record.embedded_image = content_of(embedded->image());
         if (recorded) keep(record);
         if (cores.wanted() && result.error() != nullptr) {
             const auto core = cores.write(record);

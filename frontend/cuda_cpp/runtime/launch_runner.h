@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "frontend/cuda_cpp/runtime/kernels.h"
 #include "simulator/driver/launch_plan.h"
 #include "simulator/driver/record_file.h"
 
@@ -33,9 +34,11 @@ class LaunchRunner {
     /// Whether a launch needs anything but to be run. Costs next to nothing.
     [[nodiscard]] bool is_needed() const;
     /// Runs it to its end, on the calling thread. @throws as driver::run()
+    /// @param embedded the kernel's image as the program holds it; null: the plan's
     /// @param host_frames the program's line that launches it and its callers, as far as they are known
     [[nodiscard]] execution::LaunchResult run(const driver::LaunchPlan& plan,
                                               std::span<const std::byte> parameters,
+                                              const EmbeddedCode* embedded,
                                               const std::function<findings::CallChain()>& host_frames);
     /// Whether findings go to the process that started this one, which reports them.
     [[nodiscard]] bool tells_findings() const;

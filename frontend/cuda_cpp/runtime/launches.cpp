@@ -196,11 +196,11 @@ void run(const driver::LaunchPlan& plan, std::span<const std::byte> parameters, 
     LaunchRunner& runner = LaunchRunner::of_this_process();
     if (Process::get().has_made_devices()) keep_signals_of_launches();
     try {
-        end_of_launch(
-            runner.is_needed()
-                ? runner.run(plan, parameters, [&] { return cuda_cpp::host_lines(host.return_address); })
-                : driver::run(plan, parameters, plan.options),
-            kernel);
+        end_of_launch(runner.is_needed()
+                          ? runner.run(plan, parameters, kernel.embedded(),
+                                       [&] { return cuda_cpp::host_lines(host.return_address); })
+                          : driver::run(plan, parameters, plan.options),
+                      kernel);
     } catch (const driver::Error&) {
         throw;
     } catch (const execution::CudaError&) {

@@ -10,6 +10,7 @@
 #include "frontend/cuda_cpp/runtime/environment_option.h"
 #include "frontend/cuda_cpp/runtime/host_accesses.h"
 #include "frontend/cuda_cpp/runtime/launch_runner.h"
+#include "frontend/cuda_cpp/runtime/memory_findings.h"
 #include "frontend/cuda_cpp/runtime/unchecked_launches.h"
 #include "simulator/driver/devices.h"
 #include "simulator/driver/host_language.h"
@@ -30,7 +31,11 @@ using driver::HostLanguage;
 std::atomic<bool> errors_reported{false}, launches_run{false};
 
 void end_of_program(int status, void*) {
-    if (launches_run) LaunchRunner::of_this_process().finish();
+    if (launches_run) {
+        LaunchRunner& runner = LaunchRunner::of_this_process();
+        if (Process::get().has_made_devices()) tell_memory_at_end();
+        runner.finish();
+    }
     const bool unchecked = report_unchecked_launches();
     if (status != 0 || (!errors_reported && !unchecked)) return;
     std::fflush(nullptr);
@@ -141,6 +146,7 @@ void Process::make_devices() {
         if (memory != 0) profile.total_memory = memory;
         auto context = driver::Context::make(static_cast<int>(contexts.size()));
         context->set_engine(std::make_shared<driver::SimulatedDevice>(profile));
+        track_memory(*context);
         contexts.push_back(std::move(context));
     }
     (void)driver::Devices::of_this_process().exchange(std::move(contexts));

@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -150,6 +151,7 @@ std::shared_ptr<Programs::OnDevice> Programs::load(const std::shared_ptr<driver:
         loaded->limits = cuda_cpp::declared_limits(code);
         loaded->module = driver::Module::load(context, unlike_others(code, context->id()));
         ManagedVariables::of_this_process().bind(loaded->module, programs);
+        for (const auto& source : code.sources()) source_paths_.insert(source.path);
     };
     with_errors_of_images([&] {
         if (cuda_cpp::is_fat_binary(image.data)) {
@@ -158,8 +160,13 @@ std::shared_ptr<Programs::OnDevice> Programs::load(const std::shared_ptr<driver:
             return as_module(code, {program});
         }
         const auto embedded = cuda_cpp::read_embedded_image(image.data);
-        if (!embedded.relocatable) return as_module(cuda_cpp::for_simulator(embedded), {program});
-        std::vector<image::KernelImage> parts;
+        if (!embedded.relocatable) {
+            if (embedded.inline_assembly)
+                loaded->embedded = std::make_shared<EmbeddedCode>(std::vector{embedded.image});
+            return as_module(cuda_cpp::for_simulator(embedded), {program});
+        }
+        std::vector<image::KernelImage> parts, embedded_parts;
+        bool has_assembly = false;
         std::set<std::size_t> together;
         for (std::size_t i = 0; i < images_.size(); ++i) {
             const Image& other = images_[i];
@@ -169,8 +176,11 @@ std::shared_ptr<Programs::OnDevice> Programs::load(const std::shared_ptr<driver:
             const auto part = cuda_cpp::read_embedded_image(other.data);
             if (!part.relocatable) continue;
             parts.push_back(cuda_cpp::for_simulator(part));
+            embedded_parts.push_back(part.image);
+            has_assembly |= part.inline_assembly;
             together.insert(i);
         }
+        if (has_assembly) loaded->embedded = std::make_shared<EmbeddedCode>(std::move(embedded_parts));
         as_module(parts.size() == 1 ? parts.front() : image::linked(parts), together);
         for (const std::size_t each : together) images_[each].on_devices[context->id()] = loaded;
     });
@@ -216,7 +226,7 @@ std::shared_ptr<PreparedKernel> Programs::kernel(const std::shared_ptr<driver::C
         prepared = std::make_shared<PreparedKernel>(
             image.module->function(registered.name), Process::get().launch_options(),
             declared(image.limits.most_threads), declared(image.limits.cluster_blocks),
-            image.limits.constant_bytes);
+            image.limits.constant_bytes, image.embedded);
     }
     return prepared;
 }
@@ -224,6 +234,13 @@ std::shared_ptr<PreparedKernel> Programs::kernel(const std::shared_ptr<driver::C
 const std::string& Programs::kernel_name(const void* host_function, const char* call) {
     const std::lock_guard lock(mutex_);
     return registered_kernel(host_function, call).name;
+}
+
+std::string Programs::path_of_source(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::ranges::find_if(
+        source_paths_, [&](const std::string& path) { return path == name || path.ends_with("/" + name); });
+    return found == source_paths_.end() ? name : *found;
 }
 
 execution::AddressRange Programs::variable(const std::shared_ptr<driver::Context>& context,

@@ -48,6 +48,9 @@ class Programs {
                                                          const void* host_function, const char* call);
     /// The mangled name. @throws driver::Error 98
     [[nodiscard]] const std::string& kernel_name(const void* host_function, const char* call);
+    /// Of a file of this name among the sources of the images that have been loaded; the name where there is
+    /// none.
+    [[nodiscard]] std::string path_of_source(const std::string& name);
     /// @throws driver::Error with cudaErrorInvalidSymbol for an address that is no variable's
     [[nodiscard]] execution::AddressRange variable(const std::shared_ptr<driver::Context>& context,
                                                    const void* host_variable);
@@ -57,6 +60,7 @@ class Programs {
     struct OnDevice {
         std::shared_ptr<driver::Module> module;
         cuda_cpp::DeclaredLimits limits;
+        std::shared_ptr<const EmbeddedCode> embedded;  ///< null: as the module has it
         std::map<std::string, std::shared_ptr<PreparedKernel>, std::less<>> kernels;
     };
     struct Image {
@@ -76,6 +80,7 @@ class Programs {
     std::mutex mutex_;
     std::vector<Image> images_;
     std::map<const void*, Registered> kernels_, variables_;
+    std::set<std::string> source_paths_;  ///< of images that have been loaded
     std::atomic<std::uint64_t> generation_{1};
 };
 

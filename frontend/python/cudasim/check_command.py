@@ -161,8 +161,11 @@ def _run(parsed):
     _refuse_equal_files(parsed, script)
     files = {name: _opened(getattr(parsed, name)) for name in _OUTPUTS}
     if cuda_cpp_commands.takes(script):
-        if parsed.dask is not None or parsed.track_unused_memory:
-            raise UsageError("--dask and --track-unused-memory are for scripts, not for programs in CUDA C++")
+        if parsed.dask is not None:
+            raise UsageError(
+                "--dask repeats launches while a script waits; those of a program in CUDA C++ are repeated when it has ended: "
+                "cudasim record -o run.cudasim, then cudasim replay run.cudasim --schedules N --dask ADDRESS"
+            )
         record, status = _run_cuda_cpp(parsed, script, only, selects)
         return _report(parsed, record, status, allowed, only, files, folder)
     journal = Journal()
@@ -206,11 +209,14 @@ def _run_cuda_cpp(parsed, script, only, selects):
     except cuda_cpp_commands.NoProgramError as error:
         raise UsageError(str(error) or f"{script[0]} was not compiled") from None
     schedule_count = 1 if only is not None else parsed.schedules
-    program_files = checked_program.ProgramFiles(parsed.repeats if schedule_count else 0, only is not None)
+    program_files = checked_program.ProgramFiles(
+        parsed.repeats if schedule_count else 0, only is not None, parsed.track_unused_memory
+    )
     try:
         status = cuda_cpp_commands.status_of(script, path, arguments, program_files.variables())
         executor = checked_program.executor_of(program_files)
         session = _session(parsed, only, selects, executor)
+        session.record.early_ends = "_exit() or exec*()"
         session.record.has_ended = checked_program.pass_through(session, program_files, executor)
         return session.record, status
     finally:
@@ -326,7 +332,7 @@ def _early_end(record, ended):
         where = f" in {running[0]}" if running else ""
         how = f"the program was ended by {signal_name(-ended)}{where}"
     else:
-        how = f"the program ended by os._exit() or os.exec*(), with status {ended}"
+        how = f"the program ended by {record.early_ends}, with status {ended}"
     return f"{how}; memory that is never given back was not looked for"
 
 

@@ -349,6 +349,7 @@ def _replay(parsed: argparse.Namespace) -> int:
         print("\n".join(_verdict(record, summary_of(result), changed)), flush=True)
         if isinstance(result.exception, KeyboardInterrupt):
             return 130
+        del result
     if not positions:
         print(f"{parsed.file} has no launches")
     return not_run or (1 if differing else 0)

@@ -117,17 +117,17 @@ def _hash_of_file(path):
 
 
 def is_program(path: str) -> bool:
-    """Whether the file is an executable of this system, and not a script."""
+    """Whether the file is an executable of this system, and not a script. That it may be executed is not looked at."""
     try:
         with open(path, "rb") as file:
-            return file.read(4) == b"\x7fELF" and os.access(path, os.X_OK)
+            return file.read(4) == b"\x7fELF"
     except OSError:
         return False
 
 
-def is_cuda_source(path: str) -> bool:
-    """Whether the file is one that nvcc compiles as CUDA C++."""
-    return path.endswith(".cu")
+def is_source(path: str) -> bool:
+    """Whether the file is one that nvcc compiles."""
+    return path.endswith(SOURCES)
 
 
 def note(message: str) -> None:

@@ -30,14 +30,16 @@ class ProgramFiles:
 
     :param repeats: launches of each kernel and configuration that are recorded; 0: none
     :param every: all of them are
+    :param unused: memory that nobody writes is told
     """
 
-    def __init__(self, repeats: int, every: bool = False) -> None:
+    def __init__(self, repeats: int, every: bool = False, unused: bool = False) -> None:
         self._folder = tempfile.mkdtemp(prefix="cudasim_check_")
         self.journal = os.path.join(self._folder, "journal")
         self.records = os.path.join(self._folder, "launches.cudasim")
         self._recorded = bool(repeats or every)
         self._most = 0 if every else repeats
+        self._tracks_unused = unused
 
     def variables(self) -> dict[str, str]:
         """Of the program's environment."""
@@ -46,7 +48,8 @@ class ProgramFiles:
             if self._recorded
             else {}
         )
-        return {commands.JOURNAL: self.journal, **recorded}
+        unused = {commands.TRACK_UNUSED: "1"} if self._tracks_unused else {}
+        return {commands.JOURNAL: self.journal, **recorded, **unused}
 
     def close(self) -> None:
         """Removes the folder."""
@@ -118,9 +121,9 @@ class _FromRecords:
 
 
 def pass_through(session: CheckSession, files: ProgramFiles, executor: _FromRecords) -> bool:
-    """Gives the session the program's launches and findings. Returns whether the program came to its end."""
+    """Gives the session the program's launches and findings. Returns whether the program came to its end, as far as it used CUDA."""
     began: dict[tuple[int, int], dict[str, Any]] = {}
-    has_ended = False
+    has_ended = not os.path.exists(files.journal)
     for entry in files.entries():
         process = entry["process"]
         if "begins" in entry:

@@ -42,11 +42,13 @@ def add_to(commands: Any) -> None:
     compiler.set_defaults(command=_nvcc)
 
 
-#: What a program is told by its environment (frontend/cuda_cpp/runtime/launch_runner.cpp): the files of its
-#: journal and its records, how many launches of a kernel and configuration it records, and whether records
-#: hold memory after the launch.
+#: What a program is told by its environment (launch_runner.cpp and memory_findings.cpp in
+#: frontend/cuda_cpp/runtime): the files of its journal and its records, how many launches of a kernel and
+#: configuration it records, whether records hold memory after the launch, and whether memory that nobody
+#: writes is told.
 JOURNAL, RECORD = "CUDASIM_PROGRAM_JOURNAL", "CUDASIM_PROGRAM_RECORD"
 RECORD_MOST, RECORD_AFTER = "CUDASIM_PROGRAM_RECORD_MOST", "CUDASIM_PROGRAM_RECORD_AFTER"
+TRACK_UNUSED = "CUDASIM_PROGRAM_TRACK_UNUSED"
 
 #: The commands whose arguments are another program's.
 PASSED_ON = ("env", "nvcc")
@@ -72,8 +74,8 @@ def _nvcc(parsed: argparse.Namespace) -> int:
 
 
 def takes(script: Sequence[str]) -> bool:
-    """Whether what `cudasim run` is given is a program in CUDA C++: a .cu file, or an executable."""
-    return bool(script) and (builds.is_cuda_source(script[0]) or builds.is_program(script[0]))
+    """Whether what `cudasim run` is given is a program in CUDA C++: a source that nvcc compiles, or an executable."""
+    return bool(script) and (builds.is_source(script[0]) or builds.is_program(script[0]))
 
 
 class NoProgramError(Exception):
@@ -113,12 +115,12 @@ def status_of(arguments: Sequence[str], program: str, rest: Sequence[str], varia
 
 def _name_of(arguments):
     """What the program is told as its own name."""
-    return arguments[0].removesuffix(".cu")
+    return os.path.splitext(arguments[0])[0] if builds.is_source(arguments[0]) else arguments[0]
 
 
 def program_of(arguments: Sequence[str]) -> tuple[str, list[str]]:
     """The executable, compiled where it is a source, and its arguments. :raises NoProgramError:"""
-    if not builds.is_cuda_source(arguments[0]):
+    if not builds.is_source(arguments[0]):
         if executables.has_a_runtime_of_its_own(arguments[0]):
             raise NoProgramError(
                 f"{arguments[0]} has NVIDIA's runtime linked in and would not use the simulator: "

@@ -83,7 +83,12 @@ def replay(
             reporting.deliver(report, {}, lambda: None)
         except BaseException as error:  # noqa: B902 - shown by the caller
             exception = error
-    return Replayed(restored.compare(), exception, restored.same_addresses)
+    try:
+        return Replayed(restored.compare(), exception, restored.same_addresses)
+    finally:
+        # The exception's traceback has this function, which would keep the device's memory where the next
+        # launch needs its own.
+        del restored, native, exception
 
 
 class _DeviceArray:

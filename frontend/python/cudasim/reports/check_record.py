@@ -130,6 +130,7 @@ class Record:
         self.wrong_token: str | None = None  #: why a token names no launch of this program
         self.refused: str | None = None  #: why the program was not begun
         self.has_ended = False
+        self.early_ends = "os._exit() or os.exec*()"  #: by what a program ends without telling it
         self._explained: set[tuple[int, int]] = set()
         self._processes = {THE_PROGRAM: 0}
 
