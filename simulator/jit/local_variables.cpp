@@ -21,56 +21,72 @@ constexpr std::uint64_t redzone_bytes = 32;
 /// Marks an area with redzones: !{i64 bytes of the variable}.
 constexpr const char* protected_bytes = "cudasim.protected";
 
-/// Follows a local variable's address as long as every use is one we understand.
+/// Calls visit(variable, offset) for all that an address may be: local variables, with what has been
+/// added. False when it may be something else, or the offset is not constant.
+template <typename Visit>
+bool for_each_local(const Value& address, std::int64_t offset, SmallPtrSetImpl<const Value*>& joins,
+                    const Visit& visit) {
+    constexpr unsigned most_joins = 8;
+    if (const auto* local = dyn_cast<AllocaInst>(&address)) return visit(*local, offset);
+    if (const auto* element = dyn_cast<GetElementPtrInst>(&address)) {
+        APInt distance(64, 0);
+        return element->accumulateConstantOffset(element->getDataLayout(), distance) &&
+               for_each_local(*element->getPointerOperand(), offset + distance.getSExtValue(), joins, visit);
+    }
+    const auto* choice = dyn_cast<SelectInst>(&address);
+    const auto* join = dyn_cast<PHINode>(&address);
+    // In a circle of joins the offset could grow: such a join is left out.
+    if ((!choice && !join) || joins.size() == most_joins || !joins.insert(&address).second) return false;
+    const auto follow = [&](const Value* each) { return for_each_local(*each, offset, joins, visit); };
+    if (choice) return follow(choice->getTrueValue()) && follow(choice->getFalseValue());
+    return all_of(join->incoming_values(), [&](const Use& each) { return follow(each.get()); });
+}
+
+/// Follows a local variable's address as long as every use is one we understand: an access that lies
+/// inside of whatever variable it goes to.
 class AddressUses {
   public:
     explicit AddressUses(const AllocaInst& local) : local_(local), data_layout_(local.getDataLayout()) {}
 
-    bool all_understood() { return understood(local_, 0); }
+    bool all_understood() { return understood(local_); }
 
   private:
-    /// offset: from the variable's start; nullopt when not constant.
-    bool understood(const Value& address, std::optional<std::int64_t> offset) {
-        return all_of(address.uses(), [&](const Use& use) { return understood(use, offset); });
+    bool understood(const Value& address) {
+        return all_of(address.uses(), [&](const Use& use) { return understood(use); });
     }
 
-    bool understood(const Use& use, std::optional<std::int64_t> offset) {
+    bool understood(const Use& use) {
         const auto& user = *cast<Instruction>(use.getUser());
-        if (const auto* element = dyn_cast<GetElementPtrInst>(&user)) {
-            APInt distance(64, 0);
-            if (!offset || !element->accumulateConstantOffset(data_layout_, distance)) {
-                return understood(*element, std::nullopt);
-            }
-            return understood(*element, *offset + distance.getSExtValue());
-        }
+        if (isa<GetElementPtrInst>(user)) return understood(user);
+        if (isa<PHINode, SelectInst>(user)) return !joins_.insert(&user).second || understood(user);
+        // As the value of a variable, which a report shows.
+        if (isa<PtrToIntInst>(user)) return all_of(user.users(), is_capture_user);
         if (isa<ICmpInst>(user) || is_capture(user) || takes_record(user)) return true;
+        const bool checked = needs_no_memory_check(user);
+        if (checked && isa<CallInst>(user)) return true;
+        if (const auto* load = dyn_cast<LoadInst>(&user))
+            return checked || inside(use, data_layout_.getTypeStoreSize(load->getType()), load->getAlign());
         if (const auto* store = dyn_cast<StoreInst>(&user)) {
             if (store->getValueOperand() == use.get()) return false;
-        }
-        const bool checked = needs_no_memory_check(user);
-        if (const auto* load = dyn_cast<LoadInst>(&user)) {
-            return checked ||
-                   inside(offset, data_layout_.getTypeStoreSize(load->getType()), load->getAlign());
-        }
-        if (const auto* store = dyn_cast<StoreInst>(&user)) {
-            return checked ||
-                   inside(offset, data_layout_.getTypeStoreSize(store->getValueOperand()->getType()),
-                          store->getAlign());
+            return checked || inside(use, data_layout_.getTypeStoreSize(store->getValueOperand()->getType()),
+                                     store->getAlign());
         }
         if (const auto* fill = dyn_cast<MemIntrinsic>(&user)) {
             const auto* bytes = dyn_cast<ConstantInt>(fill->getLength());
-            return checked || (bytes && inside(offset, bytes->getZExtValue(), Align(1)));
+            return checked || (bytes && inside(use, bytes->getZExtValue(), Align(1)));
         }
         return false;
     }
 
-    bool inside(std::optional<std::int64_t> offset, std::uint64_t bytes, Align alignment) const {
-        return offset && *offset >= 0 &&
-               lies_inside(local_, static_cast<std::uint64_t>(*offset), bytes, alignment.value());
+    static bool is_capture_user(const User* user) { return is_capture(*user); }
+
+    static bool inside(const Use& use, std::uint64_t bytes, Align alignment) {
+        return lies_inside_locals(*use.get(), bytes, alignment.value());
     }
 
     const AllocaInst& local_;
     const DataLayout& data_layout_;
+    SmallPtrSet<const Value*, 8> joins_;  ///< that were followed
 };
 
 }  // namespace
@@ -87,6 +103,13 @@ bool lies_inside(const AllocaInst& local, std::uint64_t offset, std::uint64_t by
     const auto size = local.getAllocationSize(local.getDataLayout());
     return size && offset + bytes <= size->getFixedValue() && local.getAlign().value() >= alignment &&
            offset % alignment == 0;
+}
+
+bool lies_inside_locals(const Value& address, std::uint64_t bytes, std::uint64_t alignment) {
+    SmallPtrSet<const Value*, 8> joins;
+    return for_each_local(address, 0, joins, [&](const AllocaInst& local, std::int64_t offset) {
+        return offset >= 0 && lies_inside(local, static_cast<std::uint64_t>(offset), bytes, alignment);
+    });
 }
 
 void LocalVariables::protect() {

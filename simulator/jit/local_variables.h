@@ -33,4 +33,9 @@ class LocalVariables {
 [[nodiscard]] bool lies_inside(const llvm::AllocaInst& local, std::uint64_t offset, std::uint64_t bytes,
                                std::uint64_t alignment);
 
+/// Does [address, address + bytes) with this alignment lie inside a local variable, whichever of several
+/// it is?
+[[nodiscard]] bool lies_inside_locals(const llvm::Value& address, std::uint64_t bytes,
+                                      std::uint64_t alignment);
+
 }  // namespace cudasim::jit

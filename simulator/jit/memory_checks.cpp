@@ -52,13 +52,11 @@ class MemoryChecks {
         const auto bytes = constant_bytes(access);
         if (!bytes) return false;
         if (*bytes == 0) return true;
+        if (lies_inside_locals(*access.address, *bytes, access.alignment)) return true;
         const PlaceInObject place = place_in_object(access.address, data_layout_);
         if (!place.offset || *place.offset < 0) return false;
         const auto offset = static_cast<std::uint64_t>(*place.offset);
         if (offset % access.alignment != 0) return false;
-        if (const auto* local = dyn_cast<AllocaInst>(place.object)) {
-            return lies_inside(*local, offset, *bytes, access.alignment);
-        }
         if (lies_in_parameter(*place.object, offset, *bytes)) return (access.flags & access_write) == 0;
         const auto variable = variable_at(place.object);
         if (!variable || access.alignment > 16) return false;
@@ -195,7 +193,7 @@ class MemoryChecks {
 class MemoryCheckInstrumentation final : public Instrumentation {
   public:
     [[nodiscard]] std::string_view name() const override { return "memory_checks"; }
-    [[nodiscard]] std::uint32_t version() const override { return 2; }
+    [[nodiscard]] std::uint32_t version() const override { return 3; }
     [[nodiscard]] bool needs_redzones() const override { return true; }
 
     /// A dead load out of bounds is a finding all the same.

@@ -51,6 +51,44 @@ TEST(LaneCoroutineKernels, are_chosen_unless_they_ask_who_is_active) {
                     ->resume_points.empty());
 }
 
+/// One of two local variables is read, or what lies so many bytes behind it.
+std::string reading_one_of_two(const std::string& distance) {
+    return R"(
+  %x = alloca i32, align 4
+  %y = alloca i32, align 4
+  store i32 %t, ptr %x, align 4
+  store i32 7, ptr %y, align 4
+  %a = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 %t, i32 16, i32 31)
+  %odd = trunc i32 %t to i1
+  %wide = zext i32 %t to i64
+  %behind = and i64 %wide, 4
+  %one = select i1 %odd, ptr %x, ptr %y
+  %place = getelementptr i8, ptr %one, i64 )" +
+           distance + R"(
+  %v = load i32, ptr %place, align 4
+  %s = add i32 %v, %a
+  store i32 %s, ptr addrspace(1) %p, align 4
+  ret void
+)";
+}
+
+TEST(LaneCoroutineKernels, may_choose_between_local_variables_by_their_addresses) {
+    EXPECT_EQ(compiled(kernel(reading_one_of_two("0")))->resume_points.size(), 1U);
+    EXPECT_TRUE(compiled(kernel(reading_one_of_two("%behind")))->resume_points.empty());
+}
+
+TEST_P(LaneCoroutines, read_local_variables_that_are_chosen_by_their_addresses) {
+    DeviceArray<int> out(64, -1);
+    const auto right = run_ir(kernel(reading_one_of_two("0")), {1}, {64}, out.pointer(), 0);
+    EXPECT_EQ(messages(right), "");
+    for (int i = 0; i < 64; ++i)
+        ASSERT_EQ(out.read()[static_cast<std::size_t>(i)], (i % 2 != 0 ? i : 7) + (i ^ 16)) << i;
+    const auto wrong = run_ir(kernel(reading_one_of_two("%behind")), {1}, {64}, out.pointer(), 0);
+    ASSERT_FALSE(wrong.findings.empty());
+    EXPECT_EQ(wrong.findings[0].kind, FindingKind::out_of_bounds_local);
+    EXPECT_EQ(wrong.findings[0].thread.thread, 4U);
+}
+
 TEST_P(LaneCoroutines, every_warp_gets_its_own_values_also_one_that_is_not_full) {
     DeviceArray<int> out(100, -1);
     auto result = run_ir(kernel(R"(
