@@ -46,6 +46,10 @@ std::uint64_t stream_create(int device) {
     return handle;
 }
 
+bool stream_was_created() {
+    return next_stream.load(std::memory_order_relaxed) != first_stream;
+}
+
 std::optional<int> stream_device(std::uint64_t handle) {
     const std::lock_guard lock(stream_table().mutex);
     const auto found = stream_table().devices.find(handle);

@@ -30,6 +30,8 @@ inline constexpr std::uint64_t legacy_stream = 1, per_thread_stream = 2;
 /// cuStreamCreate: a stream of the device.
 /// @return its handle, which no other stream or event of this process has
 [[nodiscard]] std::uint64_t stream_create(int device);
+/// Whether there was ever one.
+[[nodiscard]] bool stream_was_created();
 /// The device on which a stream was created; nullopt for default streams, which every device has, and for
 /// handles that stream_create() did not give.
 [[nodiscard]] std::optional<int> stream_device(std::uint64_t handle);

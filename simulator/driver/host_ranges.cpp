@@ -1,6 +1,8 @@
 // The ranges, by address.
 #include "simulator/driver/host_ranges.h"
 
+#include <algorithm>
+
 namespace cudasim::driver {
 
 HostRanges& HostRanges::of_this_process() {
@@ -21,6 +23,7 @@ bool HostRanges::add(const HostRange& range) {
     const std::lock_guard lock(mutex_);
     if (overlap_locked(range.address, range.bytes)) return false;
     ranges_[range.address] = range;
+    count_ = ranges_.size();
     return true;
 }
 
@@ -31,6 +34,7 @@ std::optional<HostRange> HostRanges::take(std::uint64_t address,
     if (found == ranges_.end() || !accepted(found->second)) return std::nullopt;
     HostRange range = std::move(found->second);
     ranges_.erase(found);
+    count_ = ranges_.size();
     return range;
 }
 
@@ -50,9 +54,9 @@ std::optional<HostRange> HostRanges::find(std::uint64_t address) const {
     return range;
 }
 
-bool HostRanges::empty() const {
+bool HostRanges::any_registered() const {
     const std::lock_guard lock(mutex_);
-    return ranges_.empty();
+    return std::ranges::any_of(ranges_, [](const auto& each) { return each.second.registered; });
 }
 
 bool HostRanges::overlap(std::uint64_t address, std::uint64_t bytes) const {

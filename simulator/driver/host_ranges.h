@@ -3,6 +3,8 @@
 // the same for host and kernels.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -38,7 +40,10 @@ class HostRanges {
     [[nodiscard]] std::optional<HostRange> starting_at(std::uint64_t address) const;
     /// The range that contains the address.
     [[nodiscard]] std::optional<HostRange> find(std::uint64_t address) const;
-    [[nodiscard]] bool empty() const;
+    /// Costs next to nothing.
+    [[nodiscard]] bool empty() const { return count_.load(std::memory_order_relaxed) == 0; }
+    /// Whether any is registered memory.
+    [[nodiscard]] bool any_registered() const;
     /// Whether any shares a byte with these.
     [[nodiscard]] bool overlap(std::uint64_t address, std::uint64_t bytes) const;
 
@@ -47,6 +52,7 @@ class HostRanges {
 
     mutable std::mutex mutex_;
     std::map<std::uint64_t, HostRange> ranges_;  ///< by address
+    std::atomic<std::size_t> count_{0};          ///< written with the lock, read without
 };
 
 }  // namespace cudasim::driver

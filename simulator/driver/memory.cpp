@@ -55,7 +55,7 @@ std::shared_ptr<SimulatedDevice> engine_after_its_work(const char* call,
                                                        DevicePointer address) {
     current->require_usable(call);
     const auto owner = owner_of(current, address);
-    StreamWork::of_this_process().synchronize(owner->device());
+    StreamWork::of_this_process().synchronize_default(owner->device());
     return owner->engine();
 }
 

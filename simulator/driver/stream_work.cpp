@@ -29,6 +29,7 @@ struct HostThread {
     bool in_task = false;
     bool in_run = false;
     std::unique_ptr<TaskFailure> interruption = nullptr;  ///< what ends the run of this thread
+    std::function<int()> rest = nullptr;                  ///< of the task, which goes on in the background
 };
 thread_local HostThread host_thread;
 
@@ -187,7 +188,7 @@ streams::Task StreamWork::task_of(std::function<void()> task, std::string place)
         const auto leave = llvm::make_scope_exit([] { host_thread.in_task = false; });
         try {
             task();
-            return {};
+            return {.rest = std::exchange(host_thread.rest, nullptr)};
         } catch (...) {
             auto failure = host().caught();
             const int status = failure->status();
@@ -230,14 +231,25 @@ bool StreamWork::submit(StreamKey stream, std::function<void()> task, Submission
         run_all([&] { return std::vector{operation}; });
         return true;
     }
-    (void)timeline_.enqueue(stream, {.task = task_of(std::move(task), std::move(submission.place))});
+    const auto enqueued_last =
+        timeline_.enqueue(stream, {.task = task_of(std::move(task), std::move(submission.place))});
+    enqueued();
     streams::page_watch::protect_all();
-    return false;
+    return enqueued_last->done();
+}
+
+void StreamWork::go_on(StreamKey stream, std::function<void()> rest) {
+    auto run_rest = [task = task_of(std::move(rest), "")] { return task(0).status; };
+    if (host_thread.in_task)
+        host_thread.rest = std::move(run_rest);
+    else
+        timeline_.go_on_in_background(stream, std::move(run_rest));
 }
 
 void StreamWork::wait_for(StreamKey stream, OperationPtr operation) {
     require_calls_allowed();
     (void)timeline_.enqueue(stream, {.after = {std::move(operation)}});
+    enqueued();
 }
 
 void StreamWork::wait_for(StreamKey stream, const Event& event) {
@@ -249,6 +261,7 @@ void StreamWork::record(Event& event, StreamKey stream) {
     const bool nothing_waits = !busy() && !host().deferred();
     if (!nothing_waits) require_calls_allowed();
     event.record(timeline_, stream, nothing_waits);
+    enqueued();
     order_.record(event.handle(), stream);
 }
 
@@ -295,6 +308,20 @@ void StreamWork::run_all(const Targets& targets) {
     raise_failures();
 }
 
+void StreamWork::run_ready() {
+    if (host_thread.in_run || host_thread.in_task) return;
+    run_here([&] { timeline_.run_ready(options_of_run()); });
+}
+
+unsigned StreamWork::idle_threads() {
+    bool has_callback_thread = false;
+    {
+        const std::lock_guard lock(mutex_);
+        has_callback_thread = serves_callbacks_;
+    }
+    return timeline_.waiting_for_background() + (has_callback_thread && !timeline_.has_callbacks() ? 1 : 0);
+}
+
 void StreamWork::synchronize(StreamKey stream) {
     order_.host_waits(stream);
     if (nothing_to_tell() || host_thread.in_task) return;
@@ -307,12 +334,18 @@ void StreamWork::synchronize(std::optional<int> device) {
     run_all([&] { return timeline_.tails(device); });
 }
 
+void StreamWork::synchronize_default(int device) {
+    order_.host_waits(device);
+    if (nothing_to_tell() || host_thread.in_task) return;
+    run_all([&] { return timeline_.tails_before_default(device); });
+}
+
 void StreamWork::run(const OperationPtr& operation) {
     if (!host_thread.in_task) run_all([&] { return std::vector{operation}; });
 }
 
 bool StreamWork::is_complete(const OperationPtr& operation) {
-    if (!operation->done() && !timeline_.waits_for_callback(operation)) run(operation);
+    if (!operation->done() && !timeline_.waits_for_others(operation)) run(operation);
     return operation->done();
 }
 
@@ -343,7 +376,7 @@ bool StreamWork::is_complete(StreamKey stream) {
 void StreamWork::destroy_stream(std::uint64_t handle) {
     const auto device = stream_device(handle);
     // The device does the work of a stream that is destroyed; the host does not wait for it.
-    if (device && !nothing_to_tell() && !host_thread.in_task)
+    if (device && in_background() == 0 && !nothing_to_tell() && !host_thread.in_task)
         run_all([&] { return std::vector{timeline_.tail(stream_key(*device, handle))}; });
     stream_forget(handle);
 }

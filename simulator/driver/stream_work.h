@@ -10,6 +10,9 @@
 // a device, every copy from or to pageable memory, the end of the program. In both modes host callbacks
 // wait for the callback thread.
 //
+// A task whose launch waits for the host, or for other work, goes on in the background (go_on()): what does
+// not depend on it runs when it is enqueued, what does runs when it is over.
+//
 // What a task throws leaves the call that synchronises. What depends on a failed task does not run; what
 // is enqueued after that does.
 #pragma once
@@ -103,6 +106,11 @@ class StreamWork {
     bool submit(streams::StreamKey stream, std::function<void()> task, Submission submission);
     /// What is enqueued in the stream from now on runs after the operation as well.
     void wait_for(streams::StreamKey stream, streams::OperationPtr operation);
+    /// The task that the calling thread runs in the stream returns before its work is done: rest() does it,
+    /// on a thread of its own, and then it is over for the stream.
+    void go_on(streams::StreamKey stream, std::function<void()> rest);
+    /// The stream does not wait for the legacy default stream, nor that one for it.
+    void set_non_blocking(streams::StreamKey stream) { timeline_.set_non_blocking(stream); }
     /// Puts the event at the end of what is in the stream now. @throws Error 400, as Event::record()
     void record(Event& event, streams::StreamKey stream);
     /// cuStreamWaitEvent: what is enqueued in the stream from now on runs after the
@@ -119,6 +127,8 @@ class StreamWork {
     /// others; CallInCallback; std::runtime_error in a signal handler that interrupts a run of this thread
     void synchronize(streams::StreamKey stream);
     void synchronize(std::optional<int> device);
+    /// The same for what a copy in the device's legacy default stream waits for.
+    void synchronize_default(int device);
     /// The same for what leads to an operation.
     void run(const streams::OperationPtr& operation);
     /// Whether an operation is done, after running what can be run without waiting for a callback.
@@ -137,17 +147,33 @@ class StreamWork {
     void tell_later();
     /// Forgets the work that waits, of a device or all.
     void drop(std::optional<int> device);
+    /// Tasks in the background. Costs next to nothing.
+    [[nodiscard]] unsigned in_background() const noexcept { return timeline_.in_background(); }
+    /// Waits until no task of the device, or none at all, is in the background. @return false after `wait`
+    bool wait_for_background(std::optional<int> device, std::chrono::milliseconds wait) {
+        return timeline_.wait_for_background(device, wait);
+    }
+    /// Threads of this process that wait for work in the background, or serve this class, and do nothing
+    /// else: so many at least.
+    [[nodiscard]] unsigned idle_threads();
     /// For the end of the program: runs everything, and stops waiting for callbacks that do not end.
     /// @throws as synchronize() does
     void finish();
 
   private:
-    explicit StreamWork(const StreamWork* of_parent) : of_parent_(of_parent) {}
+    explicit StreamWork(const StreamWork* of_parent) : of_parent_(of_parent) {
+        timeline_.after_background([this] { run_ready(); });
+    }
     static void forget_work_of_parent();
 
     using Targets = std::function<std::vector<streams::OperationPtr>()>;
     [[nodiscard]] bool nothing_waits() const;
     void run_all(const Targets& targets);
+    void run_ready();
+    /// Something was enqueued that nobody waits for.
+    void enqueued() {
+        if (in_background() != 0) run_ready();
+    }
     [[nodiscard]] streams::Task task_of(std::function<void()> task, std::string place);
     void serve_callbacks();
     void raise_failures();

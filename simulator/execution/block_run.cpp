@@ -200,8 +200,9 @@ BlockRun::State BlockRun::run_threads() {
             by_warp_ = false;
         }
     }
-    for (;;) {
-        if (launch_->stopped() && first == 0) return State::spinning;
+    for (std::uint32_t rounds = 1;; ++rounds) {
+        if (first == 0) worker_->round_begins(*launch_, rounds);
+        if (first == 0 && (launch_->stopped() || worker_->leaves())) return State::spinning;
         if (launch_->can_stop && first == 0) [[unlikely]]
             offer_checkpoint(0);
         if (!ready_.empty() || first != 0) {
@@ -444,7 +445,7 @@ bool BlockRun::cut(Runner* runner) {
             disordered_ = true;
             if (coroutines_.lanes_meet()) coroutines_.set_carried(runner->thread);
             spinning_.push_back(runner);
-            worker_->poll(*launch_);
+            worker_->gives_up_turn(*launch_);
             break;
         case Event::exited: {
             const std::uint32_t thread = runner->thread;

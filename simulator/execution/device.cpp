@@ -2,28 +2,20 @@
 // that WorkerPool runs.
 #include "simulator/execution/device.h"
 
-#include <sched.h>
-
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <new>
 #include <system_error>
-#include <thread>
+#include <utility>
 
-#include "simulator/execution/captured_values.h"
-#include "simulator/execution/fault_report.h"
-#include "simulator/execution/fault_signals.h"
 #include "simulator/execution/launch.h"
 #include "simulator/execution/launch_limits.h"
 #include "simulator/execution/launch_memory.h"
-#include "simulator/execution/launch_turns.h"
 #include "simulator/execution/loaded_image.h"
+#include "simulator/execution/running_launch.h"
 #include "simulator/execution/stop.h"
-#include "simulator/execution/worker_pool.h"
-#include "simulator/fiber/stack_slab.h"
 #include "simulator/memory/host_guard.h"
 #include "simulator/memory/host_memory.h"
 #include "simulator/memory/shadow.h"
@@ -77,8 +69,7 @@ struct Device::State {
     std::shared_ptr<DeviceMemory> memory;
     std::mutex images_mutex;
     std::map<std::string, std::weak_ptr<LoadedImage>> images;  // by hash
-    LaunchTurns turns;
-    WorkerPool pool;
+    LaunchPlaces places;
 };
 
 Device::Device(const DeviceProfile& profile, DevicePointer memory_base)
@@ -334,106 +325,15 @@ DevicePointer Device::globals_base(const LoadedImage& image) const {
 
 namespace {
 
-/// Cores that this process may run on. Asked once: the question costs as much as an empty launch.
-unsigned core_count() {
-    static const unsigned count = [] {
-        cpu_set_t cores;
-        if (sched_getaffinity(0, sizeof cores, &cores) == 0) return static_cast<unsigned>(CPU_COUNT(&cores));
-        return std::max(1U, std::thread::hardware_concurrency());  // more of them than a cpu_set_t has bits
-    }();
-    return count;
-}
-
-/// Beyond these, host threads only wait for cores. Enough for schedules that want some on a small machine.
-constexpr unsigned most_workers_per_core = 4, always_allowed_workers = 8;
-
-/// The number of workers that were asked for, or as many as are of use.
-unsigned worker_count(const LaunchOptions& options, std::uint64_t blocks) {
-    const unsigned most = std::max(most_workers_per_core * core_count(), always_allowed_workers);
-    if (options.stop_handler) return 1;
-    // One, where each access of a thread is a turn: that is the order to be repeated.
-    const unsigned wanted = options.interleaves()  ? 1
-                            : options.workers != 0 ? std::min(options.workers, most)
-                                                   : core_count();
-    return static_cast<unsigned>(std::min<std::uint64_t>(wanted, blocks));
-}
-
-/// That may be on the device at a time: its occupancy, and as many guarded stacks as a process can have.
-unsigned resident_blocks(const DeviceProfile& profile, const Launch& launch) {
-    const std::uint64_t threads = launch.configuration.block.volume();
-    const unsigned occupied = occupancy(profile, threads, launch.shared_bytes);
-    if (!launch.host_kernel || !launch.host_kernel->guarded_stacks()) return occupied;
-    return static_cast<unsigned>(std::min<std::uint64_t>(occupied, fiber::most_guarded_stacks / threads));
-}
-
-struct HostKernelScope {
-    explicit HostKernelScope(HostKernel* host_kernel) : kernel(host_kernel) {
-        if (kernel) kernel->begin();
-    }
-    ~HostKernelScope() {
-        if (kernel) kernel->end();
-    }
-    HostKernelScope(const HostKernelScope&) = delete;
-    HostKernelScope& operator=(const HostKernelScope&) = delete;
-    HostKernel* kernel;
-};
-
-/// Shared by compiled and host kernels once `launch` says what runs.
-LaunchResult run(Device::State& state, Launch& launch) {
-    const unsigned workers = worker_count(launch.options, launch.configuration.grid.volume());
+/// Of a launch that does not know yet what it runs.
+void place_on(const Device::State& state, Launch& launch, const LaunchConfiguration& configuration,
+              const LaunchOptions& options) {
+    launch.configuration = configuration;
+    launch.options = options;
     launch.profile = &state.profile;
     launch.arena = &state.memory->arena;
     launch.arena_mutex = &state.memory->mutex;
     launch.memory = state.memory.get();
-    static std::atomic<std::uint32_t> launches{0};
-    launch.number = launches.fetch_add(1, std::memory_order_relaxed) + 1;
-    launch.block_count = launch.configuration.grid.volume();
-    launch.grid.start(launch.block_count);
-    const unsigned most = resident_blocks(state.profile, launch);
-    launch.all_resident = launch.cooperative && launch.block_count <= most;
-    launch.resident_blocks =
-        launch.all_resident ? static_cast<std::uint32_t>(launch.block_count) : std::max(1U, most / workers);
-    launch.blocks_per_worker = (launch.block_count + workers - 1) / workers;
-    const LaunchTurns::Turn turn(state.turns, launch);
-    if (!turn) return {};
-    launch.start = Clock::now();
-    if (launch.options.stop_handler) {
-        launch.stops = std::make_unique<StoppedLaunch>(launch, *launch.options.stop_handler);
-        launch.stops->begin();
-    }
-    launch.options.observers.launch_begins(
-        {launch.kernel_name, launch.configuration.grid, launch.configuration.block,
-         launch.configuration.dynamic_shared_bytes, launch.host_kernel != nullptr,
-         launch.stops ? launch.stops->memory_before() : nullptr});
-    launch.start = Clock::now();
-    launch.has_deadline = launch.options.time_limit_seconds > 0;
-    if (launch.has_deadline)
-        launch.deadline =
-            launch.start + std::chrono::duration_cast<Clock::duration>(
-                               std::chrono::duration<double>(launch.options.time_limit_seconds));
-    do {
-        try {
-            FaultSignals signals;
-            HostKernelScope scope(launch.host_kernel);
-            state.pool.run(launch, workers);
-        } catch (const std::bad_alloc&) {  // before it began
-            launch.run_out_of_memory({}, 0);
-        }
-    } while (launch.stops && launch.stops->begins_again());
-    if (launch.stop.load() == Stop::deadlock) launch.findings.add(describe_deadlock(launch));
-    if (launch.stop.load() == Stop::out_of_memory) launch.findings.add(describe_shortage(launch));
-    if (launch.output && !launch.output->write_rest()) launch.request_stop(Stop::interrupted);
-    if (!launch.options.observers.empty()) {
-        const auto findings = findings_of_observers(launch);
-        launch.options.observers.adds_findings(*findings);
-    }
-    LaunchResult result;
-    result.findings = launch.findings.take();
-    keep_global_arrays(launch, result.findings);
-    launch.options.observers.launch_ends(result.findings);
-    result.blocks_run = launch.blocks_run.load();
-    launch.stops.reset();  // the handler is told
-    return result;
 }
 
 /// What a launch knows of the code that it runs. The same kernel may have other code later.
@@ -503,11 +403,11 @@ LaunchResult Device::launch(LoadedImage& image, std::string_view kernel,
     if (parameters.size() < prepared.kernel->parameter_bytes)
         throw invalid_value("the kernel takes " + std::to_string(prepared.kernel->parameter_bytes) +
                             " bytes of parameters, " + std::to_string(parameters.size()) + " were given");
-    Launch launch;
+    NewLaunch made;
+    Launch& launch = *made;
+    place_on(*state_, launch, configuration, options);
     launch.kernel_name = prepared.kernel->name;
-    launch.configuration = configuration;
     launch.parameters = parameters;
-    launch.options = options;
     launch.globals_base = image.globals_base();
     take_code(launch, prepared);
     if (runs_usual_code) launch.take_code_with_stops = [&] { take_code(launch, compiled(in_force)); };
@@ -517,7 +417,7 @@ LaunchResult Device::launch(LoadedImage& image, std::string_view kernel,
         check_cooperative(state_->profile, configuration,
                           occupancy(state_->profile, configuration.block.volume(), launch.shared_bytes));
     if (prepared.kernel->prints) launch.output = std::make_unique<PrintedOutput>(options.write_output);
-    return run(*state_, launch);
+    return run_launch(state_->places, made);
 }
 
 LaunchResult Device::launch(HostKernel& kernel, const LaunchConfiguration& configuration,
@@ -525,18 +425,18 @@ LaunchResult Device::launch(HostKernel& kernel, const LaunchConfiguration& confi
     const memory::host_guard::EngineAccess access;
     check_configuration(state_->profile, configuration);
     check_shared_memory(state_->profile, 0, configuration.dynamic_shared_bytes);
-    Launch launch;
+    NewLaunch made;
+    Launch& launch = *made;
+    place_on(*state_, launch, configuration, options);
     launch.host_kernel = &kernel;
     launch.entry = run_host_threads;
     launch.kernel_name = kernel.name();
-    launch.configuration = configuration;
-    launch.options = options;
     launch.shared_bytes = configuration.dynamic_shared_bytes;
     launch.shared_layout = configuration.dynamic_shared_bytes + 1;
     launch.cooperative = true;  // what it does shows when it runs
     if (options.cooperative)
         check_cooperative(state_->profile, configuration, resident_blocks(state_->profile, launch));
-    return run(*state_, launch);
+    return run_launch(state_->places, made);
 }
 
 }  // namespace cudasim::execution

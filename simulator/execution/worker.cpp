@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <new>
+#include <thread>
 #include <utility>
 
 #include "simulator/execution/fault_report.h"
@@ -68,7 +69,8 @@ void Worker::prepare(Launch& launch) {
     left_to_helpers_ = {};
 }
 
-void Worker::run(Launch& launch) {
+void Worker::run(Launch& launch, LeavingLaunch* leaving) {
+    leaving_ = leaving;
     do {
         try {
             run_blocks(launch);
@@ -77,6 +79,10 @@ void Worker::run(Launch& launch) {
         }
         if (launch.stopped()) stop_all(launch);
     } while (launch.stops && launch.stops->goes_back());
+    if (has_left_) {
+        current_worker = nullptr;
+        return;
+    }
     try {
         merge_counted_warnings(launch);
     } catch (const std::bad_alloc&) {
@@ -86,11 +92,18 @@ void Worker::run(Launch& launch) {
 }
 
 void Worker::run_blocks(Launch& launch) {
-    prepare(launch);
+    if (std::exchange(has_left_, false))
+        current_worker = this;
+    else
+        prepare(launch);
     if (launch.stops)
         if (const SavedDevice* saved = launch.stops->begin_again(warnings_)) restore(launch, *saved);
     adopt_orphans(launch);
     while (!launch.stopped()) {
+        if (leaves()) [[unlikely]] {
+            has_left_ = true;
+            return;
+        }
         pass_grid_barrier(launch);
         run_resident(launch);
         wake_helpers(launch);
@@ -108,9 +121,24 @@ void Worker::run_blocks(Launch& launch) {
             continue;
         }
         // A launch that repeats itself comes to where it was, which took other time.
-        if (all_idle && launch.shows_its_state() && !repeats(launch)) detect_livelock(launch);
+        if (all_idle) look_at_spin(launch);
         poll(launch);
     }
+}
+
+/// Nothing has happened for some rounds.
+void Worker::look_at_spin(Launch& launch) {
+    // Who is to end the spin may need this core.
+    if (leaving_ != nullptr && leaving_->has_left()) std::this_thread::yield();
+    if (!shows_its_state(launch))
+        livelock_hash_ = 0;
+    else if (!repeats(launch))
+        detect_livelock(launch);
+}
+
+bool Worker::shows_its_state(const Launch& launch) const {
+    if (leaving_ == nullptr) return launch.shows_its_state();
+    return !launch.kernel->reads_clock && !leaving_->others_may_write();
 }
 
 /// Only when the launch proves longer than waking takes, and there are blocks for others.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "simulator/execution/block_run.h"
+#include "simulator/execution/departure.h"
 #include "simulator/execution/launch.h"
 #include "simulator/execution/runner_pool.h"
 #include "simulator/execution/saved_device.h"
@@ -29,8 +30,21 @@ class Worker {
     Worker& operator=(const Worker&) = delete;
 
     /// Runs blocks until none is left. Called on the launching thread for worker 0, on a pool thread for
-    /// others. Memory that is not there ends the launch (Launch::run_out_of_memory).
-    void run(Launch& launch);
+    /// others. Memory that is not there ends the launch (Launch::run_out_of_memory). Worker 0 returns before
+    /// the launch is over when that leaves its caller; the next call, on any thread, goes on.
+    /// @param leaving null: it does not leave
+    void run(Launch& launch, LeavingLaunch* leaving);
+    [[nodiscard]] bool leaves() const { return index_ == 0 && leaving_ != nullptr && leaving_->leaves(); }
+    /// Of a block's threads. Coroutines have all of their fuel again behind a barrier, so that loops around
+    /// one do not poll; reading the clock costs as much as a small round.
+    void round_begins(Launch& launch, std::uint32_t rounds) {
+        if (rounds % 64 == 0) poll(launch);
+    }
+    /// A thread does, because its fuel was used up.
+    void gives_up_turn(Launch& launch) {
+        if (leaving_ != nullptr) leaving_->count_turn();
+        poll(launch);
+    }
 
     [[nodiscard]] RunnerPool& runners() { return runners_; }
     /// The launch is over before the runner's thread is.
@@ -96,6 +110,8 @@ class Worker {
     void pass_grid_barrier(Launch& launch);
     void wait_for_grid(Launch& launch);
     void poll_between_blocks(Launch& launch);
+    void look_at_spin(Launch& launch);
+    [[nodiscard]] bool shows_its_state(const Launch& launch) const;
     void detect_livelock(Launch& launch);
     void report_livelock(Launch& launch);
     void hand_over(Launch& launch, std::vector<std::unique_ptr<BlockRun>>& blocks);
@@ -118,6 +134,8 @@ class Worker {
     std::vector<std::unique_ptr<BlockRun>> resident_, spare_;
     Round round_;
     bool round_goes_on_ = false;  ///< round_ is what a checkpoint says
+    LeavingLaunch* leaving_ = nullptr;
+    bool has_left_ = false;  ///< the launch that run() is called for goes on
     std::vector<std::unique_ptr<BlockRun>>
         before_turn_;  ///< begun by a handler while run_resident() is at work
     std::size_t fewest_spare_ =

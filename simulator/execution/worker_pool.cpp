@@ -17,10 +17,14 @@ namespace cudasim::execution {
 namespace {
 
 std::atomic<unsigned long> forks{0};
+std::atomic<unsigned> threads_made{0};
 
 unsigned long fork_generation() {
     static const bool registered = [] {
-        pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1); });
+        pthread_atfork(nullptr, nullptr, [] {
+            forks.fetch_add(1);
+            threads_made = 0;
+        });
         return true;
     }();
     (void)registered;
@@ -41,6 +45,7 @@ struct WorkerPool::Crew {
     std::vector<std::unique_ptr<Worker>> workers;
     std::vector<std::thread> threads;
     Launch* launch = nullptr;
+    LeavingLaunch* leaving = nullptr;
     unsigned wanted = 0;  ///< helpers that may still join the launch
     unsigned active = 0;
     bool closing = false;
@@ -55,6 +60,7 @@ struct WorkerPool::Crew {
         }
         work.notify_all();
         for (auto& thread : threads) thread.join();
+        threads_made.fetch_sub(static_cast<unsigned>(threads.size()));
     }
 
     void serve(Worker& worker) {
@@ -65,11 +71,12 @@ struct WorkerPool::Crew {
             --wanted;
             ++active;
             Launch& current = *launch;
+            LeavingLaunch* const leaving_now = leaving;
             current.helpers.fetch_add(1);
             lock.unlock();
             try {
                 AlternateStack alternate;
-                worker.run(current);
+                worker.run(current, leaving_now);
             } catch (const std::bad_alloc&) {
                 // There is no memory for a signal stack; the other workers do the work.
             }
@@ -79,7 +86,7 @@ struct WorkerPool::Crew {
         }
     }
 
-    void wake(Launch& current, unsigned helpers) {
+    void wake(Launch& current, unsigned helpers, LeavingLaunch* leaving_now) {
         std::lock_guard lock(mutex);
         try {
             while (threads.size() < helpers && has_room_for_a_thread()) start_thread();
@@ -88,6 +95,7 @@ struct WorkerPool::Crew {
         } catch (const std::bad_alloc&) {
         }
         launch = &current;
+        leaving = leaving_now;
         wanted = std::min<unsigned>(helpers, static_cast<unsigned>(threads.size()));
         work.notify_all();
     }
@@ -97,6 +105,7 @@ struct WorkerPool::Crew {
         workers.reserve(workers.size() + 1);
         auto worker = std::make_unique<Worker>(static_cast<unsigned>(workers.size()), thread_memory);
         threads.emplace_back([this, worker = worker.get()] { serve(*worker); });
+        threads_made.fetch_add(1);
         workers.push_back(std::move(worker));
     }
 
@@ -143,7 +152,8 @@ struct WorkerPool::Crew {
         }
     }
 
-    /// No helper may join any more; waits for those that did. The launching thread keeps polling.
+    /// No helper may join any more; waits for those that did, unless the launch leaves. The launching thread
+    /// keeps polling.
     void join(Launch& current) {
         std::unique_lock lock(mutex);
         wanted = 0;
@@ -152,6 +162,7 @@ struct WorkerPool::Crew {
             lock.unlock();
             current.gather_for_orphans();
             workers.front()->poll(current);
+            if (workers.front()->leaves()) return;
             lock.lock();
         }
         launch = nullptr;
@@ -160,27 +171,36 @@ struct WorkerPool::Crew {
 
 WorkerPool::WorkerPool() : crew_(std::make_unique<Crew>()), fork_generation_(fork_generation()) {}
 
+unsigned WorkerPool::threads_of_process() {
+    return threads_made.load();
+}
+
 WorkerPool::~WorkerPool() {
     if (fork_generation_ != fork_generation()) (void)crew_.release();
 }
 
-void WorkerPool::run(Launch& launch, unsigned workers) {
+void WorkerPool::run(Launch& launch, unsigned workers, LeavingLaunch* leaving) {
     if (fork_generation_ != fork_generation()) {
         (void)crew_.release();  // its threads are not in this process; their memory is the price of a fork
         crew_ = std::make_unique<Crew>();
         fork_generation_ = fork_generation();
     }
-    if (needs_much_memory(launch, workers)) workers = crew_->with_memory(launch, workers);
+    const bool goes_on = leaving != nullptr && leaving->has_left();
+    if (!goes_on && needs_much_memory(launch, workers)) workers = crew_->with_memory(launch, workers);
     if (workers == 0) {
         launch.run_out_of_memory({}, 0);
         return;
     }
     const AlternateStack alternate;
-    if (workers > 1 && launch.block_count > 1)
-        launch.wake_helpers = [this, &launch, workers] { crew_->wake(launch, workers - 1); };
+    if (!goes_on && workers > 1 && launch.block_count > 1)
+        launch.wake_helpers = [this, &launch, workers, leaving] {
+            crew_->wake(launch, workers - 1, leaving);
+        };
     do {
-        crew_->workers.front()->run(launch);
+        crew_->workers.front()->run(launch, leaving);
+        if (crew_->workers.front()->leaves()) return;
         if (launch.helpers_woken) crew_->join(launch);
+        if (crew_->workers.front()->leaves()) return;
     } while (!launch.orphans.empty());
     if (launch.stop.load() == Stop::out_of_memory)
         crew_->forget_all();

@@ -20,8 +20,10 @@ class WorkerPool {
     WorkerPool& operator=(const WorkerPool&) = delete;
 
     /// Runs the launch to its end on up to `workers` host threads, this one included, or as many as there is
-    /// memory for.
-    void run(Launch& launch, unsigned workers);
+    /// memory for. Returns before its end when it leaves its caller; the next call goes on with it.
+    void run(Launch& launch, unsigned workers, LeavingLaunch* leaving);
+    /// How many threads all pools of this process have made.
+    [[nodiscard]] static unsigned threads_of_process();
 
   private:
     struct Crew;  // the threads; replaced as a whole in a forked child, which has none of them

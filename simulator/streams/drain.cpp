@@ -7,6 +7,7 @@
 #include <boost/fiber/fixedsize_stack.hpp>
 #include <mutex>
 #include <random>
+#include <utility>
 
 namespace cudasim::streams {
 
@@ -60,29 +61,46 @@ void Drain::wait_until(Condition condition) {
     timeline_.changed_.wait(lock, [&] { return stopping_ || condition(); });
 }
 
+bool Drain::is_left(const OperationPtr& operation) const {
+    return !operation->done() && (operation->in_background_.load() || left_.contains(operation.get()));
+}
+
+void Drain::leave(std::span<const OperationPtr> operations) {
+    const std::lock_guard lock(timeline_.fiber_mutex_);
+    for (const auto& operation : operations) left_.insert(operation.get());
+    timeline_.changed_.notify_all();
+}
+
 void Drain::follow(const std::vector<OperationPtr>& operations) {
-    for (const auto& operation : operations) {
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+        const auto& operation = operations[i];
         std::vector<OperationPtr> before;
         {
             const std::lock_guard lock(timeline_.mutex_);
             before = operation->predecessors_;
         }
-        wait_until([&] { return std::ranges::all_of(before, &Operation::done); });
+        bool waits_for_left = false;
+        wait_until([&] {
+            waits_for_left = std::ranges::any_of(before, [&](const auto& each) { return is_left(each); });
+            return waits_for_left || std::ranges::all_of(before, &Operation::done);
+        });
         if (stopping_) return;
-        take_turn(operation);
+        if (waits_for_left || !take_turn(operation)) return leave(std::span(operations).subspan(i));
         if (stopping_) return;
     }
 }
 
-void Drain::take_turn(const OperationPtr& operation) {
+bool Drain::take_turn(const OperationPtr& operation) {
     if (operation->is_callback_) {
+        if (!waits_for_callbacks_) return operation->done();
         timeline_.dispatch(operation);
     } else {
         auto expected = Operation::State::pending;
         if (operation->state_.compare_exchange_strong(expected, Operation::State::taken))
             handed_over_->push(operation.get());
     }
-    wait_until([&] { return operation->done(); });
+    wait_until([&] { return operation->done() || operation->in_background_.load(); });
+    return operation->done();
 }
 
 void Drain::serve(std::size_t fibers) {
@@ -97,7 +115,10 @@ void Drain::serve(std::size_t fibers) {
             Outcome outcome{Timeline::status_before(*operation)};
             if (!stopping_ && outcome.status == 0 && operation->work_.task)
                 outcome = operation->work_.task(0);
-            timeline_.complete(*operation, outcome.status);
+            if (outcome.rest)
+                timeline_.go_on(operation->shared_from_this(), std::move(outcome.rest));
+            else
+                timeline_.complete(*operation, outcome.status);
             if (outcome.stop) stop();
         }
     }

@@ -7,12 +7,15 @@
 //   fiber of s2:  wait for predecessors (an event of s1) ………………………………………… → hand over launch → …
 //   own stack:    run what is handed over, in turn; poll the host while there is nothing
 //
-// Callbacks are handed to the callback thread instead (Timeline::next_callback).
+// Callbacks are handed to the callback thread instead (Timeline::next_callback). What waits for work in the
+// background, or for callbacks where the drain does not wait for them, is left for another drain.
 #pragma once
 
 #include <boost/fiber/buffered_channel.hpp>
 #include <map>
 #include <memory>
+#include <set>
+#include <span>
 #include <vector>
 
 #include "simulator/streams/timeline.h"
@@ -21,7 +24,8 @@ namespace cudasim::streams {
 
 class Drain {
   public:
-    Drain(Timeline& timeline, const RunOptions& options) : timeline_(timeline), options_(options) {}
+    Drain(Timeline& timeline, const RunOptions& options, bool waits_for_callbacks)
+        : timeline_(timeline), options_(options), waits_for_callbacks_(waits_for_callbacks) {}
     /// @return false when a task or the poll stopped it
     bool run(const std::vector<OperationPtr>& targets);
 
@@ -31,7 +35,10 @@ class Drain {
     [[nodiscard]] std::vector<const std::vector<OperationPtr>*> in_order(const Streams& streams) const;
     /// The body of a stream's fiber.
     void follow(const std::vector<OperationPtr>& operations);
-    void take_turn(const OperationPtr& operation);
+    /// @return whether it is done; else it is left
+    [[nodiscard]] bool take_turn(const OperationPtr& operation);
+    void leave(std::span<const OperationPtr> operations);
+    [[nodiscard]] bool is_left(const OperationPtr& operation) const;
     template <typename Condition>
     void wait_until(Condition condition);
     /// What is handed over, until every fiber has ended.
@@ -40,6 +47,8 @@ class Drain {
 
     Timeline& timeline_;
     const RunOptions& options_;
+    const bool waits_for_callbacks_;
+    std::set<const Operation*> left_;  ///< guarded as the timeline's changed_ is
     /// Operations whose turn has come; null when a fiber has ended. No more than one per stream waits in it.
     std::unique_ptr<boost::fibers::buffered_channel<Operation*>> handed_over_;
     bool stopping_ = false;

@@ -146,7 +146,7 @@ void copy(const char* function, const Current& current, Side target, Side source
     const Direction direction = direction_of(function, kind, at_target, at_source);
     join_rows(box, target, source);
     if (!where && direction == Direction::on_host)
-        driver::StreamWork::of_this_process().synchronize(current->device());
+        driver::StreamWork::of_this_process().synchronize_default(current->device());
     run(where, at_target == Place::pageable || at_source == Place::pageable,
         [=] { copy_boxes(current, direction, target, source, box); });
 }

@@ -12,6 +12,7 @@
 #include "frontend/cuda_cpp/runtime/handles.h"
 #include "frontend/cuda_cpp/runtime/memory_findings.h"
 #include "frontend/cuda_cpp/runtime/process.h"
+#include "simulator/driver/background_launch.h"
 #include "simulator/driver/simulated_device.h"
 #include "simulator/driver/stream_work.h"
 #include "simulator/memory/host_guard.h"
@@ -119,6 +120,8 @@ cudaError_t cudaDeviceReset() {
     return call("cudaDeviceReset", [&] {
         const auto current = Process::get().current();
         Handles::of_this_process().forget_device(current->device());
+        driver::StreamWork::of_this_process().drop(current->device());
+        (void)driver::BackgroundLaunch::end_all(current->device(), "its device was reset", {});
         if (Process::get().has_made_devices()) tell_memory_before_reset(*current);
         (void)current->reset();
         DeviceSettings::of(*current).reset();

@@ -3,6 +3,7 @@
 
 #include "frontend/cuda_cpp/runtime/calls.h"
 #include "simulator/driver/context.h"
+#include "simulator/driver/event.h"
 #include "simulator/driver/stream_work.h"
 
 namespace cudasim::cudart {
@@ -24,7 +25,10 @@ Handles& Handles::of_this_process() {
 }
 
 cudaStream_t Handles::make_stream(int device, unsigned flags, int priority) {
-    const auto stream = reinterpret_cast<cudaStream_t>(driver::stream_create(device));
+    const std::uint64_t handle = driver::stream_create(device);
+    const auto stream = reinterpret_cast<cudaStream_t>(handle);
+    if ((flags & cudaStreamNonBlocking) != 0)
+        driver::StreamWork::of_this_process().set_non_blocking(driver::stream_key(device, handle));
     const std::unique_lock lock(mutex_);
     streams_[stream] = {device, flags, priority, next_id_++, {}};
     return stream;

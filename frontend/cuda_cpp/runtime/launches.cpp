@@ -21,6 +21,7 @@
 #include "frontend/cuda_cpp/runtime/process.h"
 #include "frontend/cuda_cpp/runtime/programs.h"
 #include "frontend/cuda_cpp/runtime/unchecked_launches.h"
+#include "simulator/driver/background_launch.h"
 #include "simulator/driver/event.h"
 #include "simulator/driver/host_language.h"
 #include "simulator/driver/occupancy.h"
@@ -190,17 +191,58 @@ void end_of_launch(const execution::LaunchResult& result, const PreparedKernel& 
     if (findings::info(code).lasting == findings::Lasting::passing) Process::get().note_unnoticed(noticed);
 }
 
-void run(const driver::LaunchPlan& plan, std::span<const std::byte> parameters, const PreparedKernel& kernel,
-         const HostCall& host) {
+/// A kernel that the end of the program, or of the device's context, has ended.
+void report_ended(execution::LaunchResult result, const std::string& when, const PreparedKernel& kernel,
+                  const HostCall& host) {
+    if (result.error() == nullptr) return;
+    findings::Finding& finding = result.findings.front();
+    if (finding.kind == findings::FindingKind::interrupted) {
+        const auto places = finding.message.find(": ");
+        finding.message = "the kernel, launched " + cuda_cpp::host_place(host.return_address) +
+                          ", still ran when " + when +
+                          (places == std::string::npos ? "" : finding.message.substr(places));
+    }
+    Process::get().report(finding, kernel.plan().image.sources());
+}
+
+struct Launched {
+    const std::shared_ptr<PreparedKernel>& kernel;
+    streams::StreamKey stream;
+    HostCall host;
+};
+
+/// Until it ends, or goes on in the background.
+void run_to_end_or_leave(const driver::LaunchPlan& plan, std::span<const std::byte> parameters,
+                         const Launched& launched) {
+    auto [result, left] = driver::run_or_leave(plan, parameters);
+    if (!left) return end_of_launch(result, *launched.kernel);
+    driver::StreamWork::of_this_process().go_on(
+        launched.stream, [left = std::move(left), kernel = launched.kernel, host = launched.host] {
+            keep_signals_of_launches();
+            auto ended = left->finish();
+            if (const auto when = left->ended_when(); !when.empty())
+                report_ended(std::move(ended), when, *kernel, host);
+            else
+                end_of_launch(ended, *kernel);
+        });
+}
+
+void run(const driver::LaunchPlan& plan, std::span<const std::byte> parameters, const Launched& launched) {
     const memory::host_guard::EngineAccess access;
     LaunchRunner& runner = LaunchRunner::of_this_process();
-    if (Process::get().has_made_devices()) keep_signals_of_launches();
+    const bool is_program = Process::get().has_made_devices();
+    if (is_program) keep_signals_of_launches();
+    const HostCall& host = launched.host;
     try {
-        end_of_launch(runner.is_needed()
-                          ? runner.run(plan, parameters, kernel.embedded(),
-                                       [&] { return cuda_cpp::host_lines(host.return_address); })
-                          : driver::run(plan, parameters, plan.options),
-                      kernel);
+        if (runner.is_needed())
+            end_of_launch(runner.run(plan, parameters, launched.kernel->embedded(),
+                                     [&] { return cuda_cpp::host_lines(host.return_address); }),
+                          *launched.kernel);
+        else if (is_program &&
+                 (Process::get().has_several_devices() || driver::may_wait_for_others(launched.stream)))
+            run_to_end_or_leave(plan, parameters, launched);
+        else
+            end_of_launch(driver::run(plan, parameters, plan.options), *launched.kernel);
     } catch (const driver::Error&) {
         throw;
     } catch (const execution::CudaError&) {
@@ -232,7 +274,7 @@ void launch_or_throw(const LaunchRequest& request) {
         pack(request, kernel, buffer);
         launched.plan.configuration = configuration;
         launched.plan.options.cooperative = request.cooperative;
-        run(launched.plan, buffer, kernel, {request.call, request.return_address});
+        run(launched.plan, buffer, {launched.kernel, stream, {request.call, request.return_address}});
         return;
     }
     std::vector<std::byte> buffer;
@@ -241,8 +283,10 @@ void launch_or_throw(const LaunchRequest& request) {
     plan.configuration = configuration;
     plan.options.cooperative = request.cooperative;
     work.submit(stream,
-                [plan = std::move(plan), buffer = std::move(buffer), kernel = launched.kernel,
-                 host = HostCall{request.call, request.return_address}] { run(plan, buffer, *kernel, host); },
+                [plan = std::move(plan), buffer = std::move(buffer), kernel = launched.kernel, stream,
+                 host = HostCall{request.call, request.return_address}] {
+                    run(plan, buffer, {kernel, stream, host});
+                },
                 {});
 }
 

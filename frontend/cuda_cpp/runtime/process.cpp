@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 
@@ -12,6 +13,7 @@
 #include "frontend/cuda_cpp/runtime/launch_runner.h"
 #include "frontend/cuda_cpp/runtime/memory_findings.h"
 #include "frontend/cuda_cpp/runtime/unchecked_launches.h"
+#include "simulator/driver/background_launch.h"
 #include "simulator/driver/devices.h"
 #include "simulator/driver/host_language.h"
 #include "simulator/driver/kept_kernels.h"
@@ -30,11 +32,23 @@ using driver::HostLanguage;
 
 std::atomic<bool> errors_reported{false}, launches_run{false};
 
+/// Kernels in the background may come to their end for so long when the program has.
+constexpr auto grace_of_kernels = std::chrono::seconds(1);
+
+void end_kernels_in_background() {
+    auto& work = driver::StreamWork::of_this_process();
+    if (work.in_background() == 0) return;
+    work.drop({});
+    if (driver::BackgroundLaunch::end_all({}, "the program ended", grace_of_kernels)) return;
+    std::fprintf(stderr, "cudasim: a kernel still runs when the program has ended, and does not stop\n");
+    Process::note_failure();
+}
+
 void end_of_program(int status, void*) {
     if (launches_run) {
-        LaunchRunner& runner = LaunchRunner::of_this_process();
+        end_kernels_in_background();
         if (Process::get().has_made_devices()) tell_memory_at_end();
-        runner.finish();
+        LaunchRunner::of_this_process().finish();
     }
     const bool unchecked = report_unchecked_launches();
     if (status != 0 || (!errors_reported && !unchecked)) return;

@@ -32,6 +32,7 @@ class Process {
     void set_device(int ordinal) const;
     /// Whether this is a program in C or C++, and not a library in another language's process.
     [[nodiscard]] bool has_made_devices() const { return !positions_.empty(); }
+    [[nodiscard]] bool has_several_devices() const { return positions_.size() > 1; }
     /// The place of a device among the simulated ones, whichever of them the program sees.
     [[nodiscard]] std::size_t position(int ordinal) const;
 

@@ -215,9 +215,120 @@ TEST_F(TimelineTest, an_operation_knows_whether_it_waits_for_a_callback) {
     const auto own = timeline.enqueue(s1, callback("callback", Clock::now() + 1h));
     const auto behind = timeline.enqueue(s2, note("behind", {own}));
     const auto beside = timeline.enqueue(StreamKey{0, 40}, note("beside"));
-    EXPECT_TRUE(timeline.waits_for_callback(own) && timeline.waits_for_callback(behind));
-    EXPECT_FALSE(timeline.waits_for_callback(before) || timeline.waits_for_callback(beside));
+    EXPECT_TRUE(timeline.waits_for_others(own) && timeline.waits_for_others(behind));
+    EXPECT_FALSE(timeline.waits_for_others(before) || timeline.waits_for_others(beside));
     timeline.drop();
+}
+
+/// Tasks that go on in the background until they are released.
+class InBackground : public TimelineTest {
+  protected:
+    Work background(int status = 0) {
+        return {.task = [this, status](int) {
+            return Outcome{.rest = [this, status] {
+                while (!release) std::this_thread::sleep_for(1ms);
+                return status;
+            }};
+        }};
+    }
+    ~InBackground() override {
+        release = true;
+        EXPECT_TRUE(timeline.wait_for_background({}, 10s));
+        std::this_thread::sleep_for(20ms);  // the thread of the last one uses the timeline for a moment
+    }
+    const RunOptions patient{.poll = [end = Clock::now() + 10s] { return Clock::now() > end; }};
+    std::atomic<bool> release{false};
+};
+
+TEST_F(InBackground, what_depends_on_it_waits_and_nothing_else) {
+    const auto first = timeline.enqueue(s1, background());
+    const auto behind = timeline.enqueue(s1, note("behind"));
+    const auto beside = timeline.enqueue(s2, note("beside"));
+    const auto of_both = timeline.enqueue(s2, note("of both", {first}));
+    timeline.run_ready({});
+    EXPECT_EQ(order, std::vector<std::string>{"beside"});
+    EXPECT_TRUE(beside->done());
+    EXPECT_FALSE(first->done() || behind->done() || of_both->done());
+    EXPECT_TRUE(timeline.waits_for_others(behind) && timeline.waits_for_others(of_both));
+    EXPECT_EQ(timeline.in_background(), 1U);
+    release = true;
+    EXPECT_TRUE(timeline.run({behind, of_both}, patient));
+    EXPECT_EQ(order.size(), 3U);
+    EXPECT_EQ(timeline.in_background(), 0U);
+}
+
+TEST_F(InBackground, another_thread_runs_its_work_while_one_waits_for_it) {
+    const auto first = timeline.enqueue(s1, background());
+    std::atomic<bool> waited{false};
+    std::thread waiting([&] { waited = timeline.run({first}, patient); });
+    while (timeline.waiting_for_background() == 0) std::this_thread::sleep_for(1ms);
+    EXPECT_TRUE(timeline.run({timeline.enqueue(s2, note("other"))}, patient));
+    EXPECT_FALSE(waited);
+    release = true;
+    waiting.join();
+    EXPECT_TRUE(waited);
+}
+
+TEST_F(InBackground, its_thread_runs_what_was_left) {
+    timeline.after_background([this] { timeline.run_ready({}); });
+    (void)timeline.enqueue(s1, background());
+    (void)timeline.enqueue(s1, note("a"));
+    const auto last = timeline.enqueue(legacy, note("b"));
+    timeline.run_ready({});
+    EXPECT_TRUE(order.empty());
+    release = true;
+    const auto end = Clock::now() + 10s;
+    while (!last->done() && Clock::now() < end) std::this_thread::sleep_for(1ms);
+    EXPECT_EQ(order, (std::vector<std::string>{"a", "b"}));
+}
+
+TEST_F(InBackground, its_failure_is_that_of_what_depends_on_it) {
+    (void)timeline.enqueue(s1, background(700));
+    (void)timeline.enqueue(s1, note("never"));
+    release = true;
+    EXPECT_TRUE(timeline.run(timeline.tails(), patient));
+    EXPECT_TRUE(order.empty());
+}
+
+TEST_F(InBackground, work_that_has_begun_already) {
+    timeline.go_on_in_background(s1, [this] {
+        while (!release) std::this_thread::sleep_for(1ms);
+        return 0;
+    });
+    EXPECT_FALSE(timeline.idle());
+    const auto behind = timeline.enqueue(s1, note("behind"));
+    EXPECT_FALSE(timeline.wait_for_background(0, 5ms));
+    EXPECT_TRUE(timeline.wait_for_background(1, 5ms));
+    release = true;
+    EXPECT_TRUE(timeline.run({behind}, patient));
+    EXPECT_EQ(order, std::vector<std::string>{"behind"});
+}
+
+TEST_F(InBackground, a_callback_behind_it_does_not_hold_up_another_one) {
+    (void)timeline.enqueue(s1, background());
+    (void)timeline.enqueue(s1, callback("behind", Clock::now()));
+    timeline.run_ready({});
+    (void)timeline.enqueue(s2, callback("beside", Clock::now()));
+    const auto beside = timeline.next_callback(1s);
+    ASSERT_TRUE(beside);
+    timeline.run_callback(beside, {});
+    EXPECT_EQ(order, std::vector<std::string>{"beside0"});
+    EXPECT_FALSE(timeline.next_callback(1ms));
+    release = true;
+    const auto behind = timeline.next_callback(10s);
+    ASSERT_TRUE(behind);
+    timeline.run_callback(behind, {});
+    EXPECT_EQ(order.back(), "behind0");
+}
+
+TEST_F(TimelineTest, a_stream_that_does_not_block_is_not_ordered_with_the_default_stream) {
+    timeline.set_non_blocking(s1);
+    (void)timeline.enqueue(s1, note("own"));
+    (void)timeline.enqueue(s2, note("blocking"));
+    EXPECT_TRUE(timeline.run({timeline.enqueue(legacy, note("default"))}, {}));
+    EXPECT_EQ(order, (std::vector<std::string>{"blocking", "default"}));
+    EXPECT_TRUE(timeline.tails_before_default(0).empty());
+    EXPECT_TRUE(timeline.run(timeline.tails(), {}));
 }
 
 /// The callback thread as the bindings run it.
