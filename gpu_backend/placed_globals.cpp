@@ -141,11 +141,14 @@ void place_globals_at(llvm::Module& module, std::uint64_t base) {
     const image::GlobalsPlacement placement = image::place_globals(module);
     InGlobalMemory types;
     llvm::ValueToValueMapTy values;
+    // `values` does not say which: RemapFunction() adds what stays as it is.
+    std::vector<llvm::GlobalVariable*> gone;
     auto* word = llvm::Type::getInt64Ty(module.getContext());
     for (const auto& [variable, offset] : placement.offsets) {
         if (is_printed_text(*variable)) {
-            if (variable->getAddressSpace() == constant)
-                values[variable] = text_in_global_memory(module, *variable);
+            if (variable->getAddressSpace() != constant) continue;
+            values[variable] = text_in_global_memory(module, *variable);
+            gone.push_back(variable);
             continue;
         }
         if (names_function(*variable->getInitializer()))
@@ -155,6 +158,7 @@ void place_globals_at(llvm::Module& module, std::uint64_t base) {
         const unsigned space = variable->getAddressSpace() == generic ? generic : global;
         values[variable] = llvm::ConstantExpr::getIntToPtr(
             llvm::ConstantInt::get(word, base + offset), llvm::PointerType::get(module.getContext(), space));
+        gone.push_back(variable);
     }
     std::vector<llvm::Function*> functions, replaced;
     for (llvm::Function& function : module) functions.push_back(&function);
@@ -170,8 +174,7 @@ void place_globals_at(llvm::Module& module, std::uint64_t base) {
     // Lists of what must stay, debug information and annotations of variables name what is gone.
     for (const char* list : {"llvm.used", "llvm.compiler.used"})
         if (auto* used = module.getNamedGlobal(list)) used->eraseFromParent();
-    for (const auto& [variable, offset] : placement.offsets) {
-        if (values.count(variable) == 0) continue;
+    for (llvm::GlobalVariable* variable : gone) {
         variable->eraseMetadata(llvm::LLVMContext::MD_dbg);
         variable->setInitializer(nullptr);
     }
@@ -185,8 +188,7 @@ void place_globals_at(llvm::Module& module, std::uint64_t base) {
         function->replaceAllUsesWith(llvm::PoisonValue::get(function->getType()));
         function->eraseFromParent();
     }
-    for (const auto& [variable, offset] : placement.offsets) {
-        if (values.count(variable) == 0) continue;
+    for (llvm::GlobalVariable* variable : gone) {
         variable->replaceAllUsesWith(llvm::PoisonValue::get(variable->getType()));
         variable->eraseFromParent();
     }

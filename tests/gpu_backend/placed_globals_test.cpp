@@ -252,6 +252,24 @@ define void @k(ptr %out) {
     EXPECT_EQ(ptx_.find("107, 101, 112, 116"), std::string::npos) << ptx_;  // "kept"
 }
 
+// As clang writes CUDA C++: texts lie in the generic address space.
+TEST_P(PlacedGlobals, printed_texts_of_the_generic_address_space_stay_in_the_module) {
+    expect_same(R"(
+@format = private unnamed_addr constant [7 x i8] c"%d %s\0A\00"
+@word = private unnamed_addr constant [5 x i8] c"word\00"
+declare i32 @vprintf(ptr, ptr)
+define void @k(ptr %out) {
+  %list = alloca { i32, ptr }
+  store i32 5, ptr %list
+  %second = getelementptr { i32, ptr }, ptr %list, i32 0, i32 1
+  store ptr @word, ptr %second
+  %written = call i32 @vprintf(ptr @format, ptr %list)
+  ret void
+})");
+    EXPECT_EQ(printed_, "5 word\n");
+    EXPECT_NE(ptx_.find("119, 111, 114, 100"), std::string::npos) << ptx_;  // "word"
+}
+
 TEST_P(PlacedGlobals, variables_with_debug_information_are_placed) {
     expect_same(execution::with_lines(execution::ir_image(R"(
 @weights = addrspace(4) constant [3 x i64] [i64 5, i64 6, i64 7], align 8
