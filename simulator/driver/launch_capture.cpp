@@ -254,8 +254,11 @@ void LaunchCapture::take_memory() {
 }
 
 void LaunchCapture::take_results() {
+    const execution::Device& device = device_.device;
     for (auto& range : record_.memory) {
         if (!range.before) continue;
+        // The kernel may have given it to free(): nobody reads it any more.
+        if (device.owns(range.address) && !device.contains(range.address, range.bytes)) continue;
         const std::span content(reinterpret_cast<const std::byte*>(range.address), range.bytes);
         if (!options_.keep_after) {
             range.after_hash = hash_of(content);

@@ -58,7 +58,11 @@ std::string Diagnostics::unseen(const std::string& text) {
         const bool missing = is_of_a_missing_header(key);
         header_missing_ |= missing;
         const bool follows = header_missing_ && !missing && key.find(": error: ") != key.npos;
-        if (!whole.empty() && !follows && seen_.insert(key).second) {
+        // A pass that was ended because the other one had failed may have written a part of a message.
+        const auto like = seen_.lower_bound(key);
+        const bool seen = like != seen_.end() && like->starts_with(key);
+        if (!whole.empty() && !follows && !seen) {
+            seen_.insert(key);
             result += whole;
             if (is_of_a_launch_by_device_code(key))
                 result +=

@@ -309,7 +309,8 @@ def _impossible_checks(found):
     """What could not be checked although it was asked for: one sentence each. Takes these out of the findings."""
     off = [each for each in found if each.finding.kind == "init-checks-off"]
     found[:] = [each for each in found if each not in off]
-    hint = "raise the limit, or leave init out: --check memory,races,sync,leaks"
+    others = ",".join(each for each in options.get("check").split(",") if each != "init")
+    hint = f"raise the limit, or leave init out: --check {others}"
     return [f"{each.finding.message}; {hint}" for each in off[:1]]
 
 
@@ -333,16 +334,25 @@ def _early_end(record, ended):
         how = f"the program was ended by {signal_name(-ended)}{where}"
     else:
         how = f"the program ended by {record.early_ends}, with status {ended}"
-    return f"{how}; memory that is never given back was not looked for"
+    looked_for = "leaks" in options.get("check").split(",")
+    return f"{how}; memory that is never given back was not looked for" if looked_for else how
+
+
+def _default_checks(parsed):
+    """What is checked unless the command says: everything. Programs in CUDA C++ often leave their memory to the end of
+    the process, so that leaks are told where they are asked for, as compute-sanitizer does."""
+    every = _option_values.checks("all").split(",")
+    is_program = cuda_cpp_commands.takes(script_runner.given_in(parsed))
+    return [each for each in every if not is_program or each != "leaks"]
 
 
 def _set_checks(parsed):
-    """The option check, as the arguments of the command say it; by default every check."""
+    """The option check, as the arguments of the command say it."""
     options.get("check")  # a wrong value in the environment is told, even if it does not count
     if parsed.tool and parsed.option_check is not None:
         raise UsageError("--tool and --check both say what is checked; give one of them")
     if parsed.option_check is None:
-        parsed.option_check = TOOLS[parsed.tool] if parsed.tool else "all"
+        parsed.option_check = TOOLS[parsed.tool] if parsed.tool else ",".join(_default_checks(parsed))
     if parsed.option_check.strip() == "none":
         raise UsageError("--check none leaves nothing to check; leave it out, or use `cudasim run`")
 
@@ -390,7 +400,7 @@ def _cluster(address):
 def _checks_everything(parsed):
     """Whether every launch is looked at, with all checks: only then nothing was found where there is no finding."""
     return (
-        set(_option_values.checks("all").split(",")) <= set(options.get("check").split(","))
+        set(_default_checks(parsed)) <= set(options.get("check").split(","))
         and parsed.kernel_name is None
         and parsed.schedule is None
         and not parsed.launch_skip

@@ -83,13 +83,18 @@ def taken_from(parsed: argparse.Namespace) -> list[str]:
     :raises options.OptionError: also for wrong values in the environment, before the script starts
     """
     options.take_arguments(parsed)
-    script = parsed.script[1:] if parsed.script[:1] == ["--"] else parsed.script
-    if parsed.module:
-        script = ["-m", *parsed.module]
+    script = given_in(parsed)
     if script:
         for name in options.BY_NAME:
             options.get(name)
     return script
+
+
+def given_in(parsed: argparse.Namespace) -> list[str]:
+    """The same, without a look at the options."""
+    if parsed.module:
+        return ["-m", *parsed.module]
+    return parsed.script[1:] if parsed.script[:1] == ["--"] else parsed.script
 
 
 def run(arguments: Any, enable: bool = True) -> Any:

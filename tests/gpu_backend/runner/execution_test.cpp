@@ -275,9 +275,10 @@ TEST(Gpu, is_lost_where_nobody_knows_whether_the_kernel_ends) {
 
 /// The calls of the driver that a launch makes, one after another, fail with this code.
 void fail_everywhere(int code, bool is_sticky) {
-    int failures = 0;
-    for (int call = 1; call < 100; ++call) {
-        bool is_over = false;
+    // How often the launch asks whether it has ended depends on the machine's load, so that any call may be an
+    // optional one; behind the last call there are none but such.
+    int failures = 0, passed_in_a_row = 0;
+    for (int call = 1; call < 100 && passed_in_a_row < 5; ++call) {
         const auto done = libcuda::outside("", [&] {
             Gpu gpu({.named = CUDASIM_STAND_IN_DRIVER});
             setenv("CUDASIM_TEST_LIBCUDA",
@@ -306,12 +307,12 @@ void fail_everywhere(int code, bool is_sticky) {
         });
         EXPECT_EQ(done.signal, 0) << "call " << call << "\n" << done.errors;
         if (!done.passed && done.printed.empty() && done.errors.empty()) {
-            is_over = failures > 10;
+            ++passed_in_a_row;
         } else {
+            passed_in_a_row = 0;
             EXPECT_TRUE(done.passed) << "call " << call << "\n" << done.printed << done.errors;
             ++failures;
         }
-        if (is_over) break;
     }
     EXPECT_GE(failures, 20);
 }
