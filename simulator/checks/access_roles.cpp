@@ -5,6 +5,7 @@
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/InstIterator.h>
 
+#include <optional>
 #include <set>
 
 #include "simulator/jit/captured_variables.h"
@@ -68,28 +69,82 @@ bool writes_for_others(const Instruction& instruction) {
 
 namespace {
 
-/// Whether the value is the same in each round of the loop, though nobody has moved it out.
-bool stays_the_same(const Value& value, const Loop& loop) {
-    const auto* instruction = dyn_cast<Instruction>(&value);
-    if (instruction == nullptr || !loop.contains(instruction)) return true;
-    if (!isa<GetElementPtrInst, CastInst, BinaryOperator>(instruction)) return false;
-    return all_of(instruction->operands(), [&](const Use& each) { return stays_the_same(*each, loop); });
+/// The phis of the loop of which alone it depends whether the value is the same in the next round. Nothing where
+/// it depends on something else that the loop computes.
+std::optional<SmallPtrSet<const PHINode*, 4>> phis_behind(const Value& value, const Loop& loop) {
+    SmallPtrSet<const PHINode*, 4> phis;
+    SmallPtrSet<const Value*, 16> known;
+    SmallVector<const Value*, 16> open{&value};
+    while (!open.empty()) {
+        const auto* instruction = dyn_cast<Instruction>(open.pop_back_val());
+        if (instruction == nullptr || !loop.contains(instruction) || !known.insert(instruction).second)
+            continue;
+        if (const auto* phi = dyn_cast<PHINode>(instruction))
+            phis.insert(phi);
+        else if (isa<GetElementPtrInst, CastInst, BinaryOperator>(instruction))
+            open.append(instruction->value_op_begin(), instruction->value_op_end());
+        else
+            return std::nullopt;
+    }
+    return phis;
 }
 
-/// Whether a way leads from the branch back to the load on which no memory is written.
-bool loops_again(const LoadInst& load, const Instruction& branch, const Loop& loop) {
-    if (branch.getNumSuccessors() < 2 || !stays_the_same(*load.getPointerOperand(), loop)) return false;
-    const auto is_quiet = [](const BasicBlock& block) { return none_of(block, writes_for_others); };
-    if (!is_quiet(*load.getParent()) || !is_quiet(*branch.getParent())) return false;
-    SmallPtrSet<const BasicBlock*, 16> known;
-    SmallVector<const BasicBlock*, 16> open(successors(branch.getParent()));
-    while (!open.empty()) {
-        const BasicBlock* block = open.pop_back_val();
-        if (!loop.contains(block) || !known.insert(block).second) continue;
-        if (block == load.getParent()) return true;
-        if (is_quiet(*block)) open.append(succ_begin(block), succ_end(block));
+/// The ways from a branch back to a load on which no memory is written and the load's address stays the same.
+class WaysBack {
+  public:
+    /// @param phis which the address depends on
+    WaysBack(const LoadInst& load, const Loop& loop, const SmallPtrSet<const PHINode*, 4>& phis)
+        : load_(load), loop_(loop), phis_(phis) {}
+
+    [[nodiscard]] bool lead_from(const Instruction& branch) {
+        // A phi behind the one that it depends on has its value as long as that does not change.
+        return any_way(*branch.getParent(), {phis_.begin(), phis_.end()});
     }
-    return false;
+
+  private:
+    using Values = SmallPtrSet<const Value*, 8>;
+
+    /// @param same what has, at the end of the block, the value that it had at the load; for a phi of the
+    ///     address which that phi had
+    bool any_way(const BasicBlock& from, const Values& same) {
+        return any_of(successors(&from), [&](const BasicBlock* to) {
+            return loop_.contains(to) && steps_ < most_steps && goes_on(from, *to, same);
+        });
+    }
+
+    bool goes_on(const BasicBlock& from, const BasicBlock& to, Values same) {
+        ++steps_;
+        for (const PHINode& phi : to.phis()) {
+            const Value* incoming = phi.getIncomingValueForBlock(&from);
+            if (phis_.contains(&phi)) {
+                // Of one phi only is known which one its equals are equal to.
+                if (incoming != &phi && (phis_.size() > 1 || !same.contains(incoming))) return false;
+            } else if (same.contains(incoming)) {
+                same.insert(&phi);
+            } else {
+                same.erase(&phi);
+            }
+        }
+        if (&to == load_.getParent()) return true;
+        return none_of(to, writes_for_others) && any_way(to, same);
+    }
+
+    static constexpr unsigned most_steps = 200;
+
+    const LoadInst& load_;
+    const Loop& loop_;
+    const SmallPtrSet<const PHINode*, 4>& phis_;
+    unsigned steps_ = 0;
+};
+
+/// Whether a way leads from the branch back to the load on which no memory is written, and the load's address
+/// does not change.
+bool loops_again(const LoadInst& load, const Instruction& branch, const Loop& loop) {
+    if (branch.getNumSuccessors() < 2) return false;
+    const auto phis = phis_behind(*load.getPointerOperand(), loop);
+    const auto is_quiet = [](const BasicBlock& block) { return none_of(block, writes_for_others); };
+    if (!phis || !is_quiet(*load.getParent()) || !is_quiet(*branch.getParent())) return false;
+    return WaysBack(load, loop, *phis).lead_from(branch);
 }
 
 /// The block before this one, past what checks have inserted in between: blocks that are entered from it

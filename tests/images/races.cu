@@ -46,6 +46,41 @@ KERNEL volatile_flag_behind_a_fence_of_the_block(int* data, volatile int* flag, 
     }
 }
 
+KERNEL a_scan_that_looks_back(int* data, volatile int* flag, int* out) {
+    if (thread_index() == 0) {
+        int total = 0;
+        for (int before = block_index() - 1; before >= 0;) {
+            const int state = flag[before];
+            if (state == 0) continue;  // the same flag again
+            __nvvm_membar_gl();
+            total += data[before];
+            if (state == 2) break;
+            --before;
+        }
+        data[block_index()] = total + 5;
+        __nvvm_membar_gl();
+        flag[block_index()] = 2;
+        out[block_index()] = total;
+    }
+}
+
+KERNEL a_scan_that_looks_back_without_a_fence(int* data, volatile int* flag, int* out) {
+    if (thread_index() == 0) {
+        int total = 0;
+        for (int before = block_index() - 1; before >= 0;) {
+            const int state = flag[before];  // race: B
+            if (state == 0) continue;
+            __nvvm_membar_gl();
+            total += data[before];  // race: A
+            if (state == 2) break;
+            --before;
+        }
+        data[block_index()] = total + 5;  // race: A
+        flag[block_index()] = 2;  // race: B
+        out[block_index()] = total;
+    }
+}
+
 KERNEL volatile_without_polling(int* data, volatile int* flag, int* out) {
     if (thread_index() == 0 && block_index() == 0) {
         __nvvm_membar_gl();
