@@ -75,4 +75,4 @@ def test_the_debugger_knows_variables_behind_the_first_branch(tmp_path):
     address = re.search(r"^x = (\(float \*\) 0x[0-9a-f]+)$", result.stdout, re.MULTILINE)
     assert address is not None, result.stdout
     assert f"$3 = {address[1]}\n" in result.stdout
-    assert re.search(r"^\$4 = (inf|0)", result.stdout, re.MULTILINE) and "$5 = 0\n" in result.stdout
+    assert re.search(r"^\$4 = (inf|0)", result.stdout, re.MULTILINE) and "$5 = 0.0\n" in result.stdout
