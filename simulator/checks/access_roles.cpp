@@ -69,8 +69,8 @@ bool writes_for_others(const Instruction& instruction) {
 
 namespace {
 
-/// The phis of the loop of which alone it depends whether the value is the same in the next round. Nothing where
-/// it depends on something else that the loop computes.
+/// The phis of the loop that decide, and nothing else does, whether the value is the same in the next round.
+/// Nothing where it depends on something else that the loop computes.
 std::optional<SmallPtrSet<const PHINode*, 4>> phis_behind(const Value& value, const Loop& loop) {
     SmallPtrSet<const PHINode*, 4> phis;
     SmallPtrSet<const Value*, 16> known;

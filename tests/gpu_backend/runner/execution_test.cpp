@@ -275,8 +275,8 @@ TEST(Gpu, is_lost_where_nobody_knows_whether_the_kernel_ends) {
 
 /// The calls of the driver that a launch makes, one after another, fail with this code.
 void fail_everywhere(int code, bool is_sticky) {
-    // How often the launch asks whether it has ended depends on the machine's load, so that any call may be an
-    // optional one; behind the last call there are none but such.
+    // How often the launch asks whether it has ended depends on the machine's load, so that any call may be
+    // an optional one; behind the last call there are none but such.
     int failures = 0, passed_in_a_row = 0;
     for (int call = 1; call < 100 && passed_in_a_row < 5; ++call) {
         const auto done = libcuda::outside("", [&] {
