@@ -8,15 +8,12 @@
 #include "debugger/dap/inspection.h"
 #include "debugger/dap/thread_memory.h"
 #include "debugger/values/assignment.h"
+#include "debugger/values/number_text.h"
 
 namespace cudasim::debugger {
 namespace {
 
 constexpr std::int64_t most_elements = std::int64_t{1} << 20;
-
-std::string hexadecimal(std::uint64_t address) {
-    return "0x" + llvm::utohexstr(address, true);
-}
 
 std::string trimmed(std::string_view text) {
     return llvm::StringRef(text).trim().str();

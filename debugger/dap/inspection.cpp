@@ -23,10 +23,6 @@ namespace {
 const std::string thread_has_ended = "the thread has ended, and its variables with it";
 constexpr std::uint64_t first_page = 1000;  ///< of children, for clients that name no count
 
-std::string hexadecimal(std::uint64_t address) {
-    return "0x" + llvm::utohexstr(address, true);
-}
-
 /// Of an element of an array that the operator @ has made.
 std::string expression_of(const Value& element) {
     return "*(" + element.type->name + " *) " + hexadecimal(element.address.value_or(0));

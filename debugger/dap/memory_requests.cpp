@@ -6,6 +6,7 @@
 
 #include "debugger/dap/inspection.h"
 #include "debugger/dap/thread_memory.h"
+#include "debugger/values/number_text.h"
 #include "simulator/memory/arena.h"
 
 namespace cudasim::debugger {
@@ -23,10 +24,6 @@ std::uint64_t address_of(const Arguments& arguments) {
     if (error != std::errc() || end != digits.data() + digits.size())
         throw RequestError("'" + text + "' is no address");
     return address + static_cast<std::uint64_t>(arguments.number_if_there("offset").value_or(0));
-}
-
-std::string hexadecimal(std::uint64_t address) {
-    return "0x" + llvm::utohexstr(address, true);
 }
 
 /// The longest part from the beginning of which a property holds: it holds of what is shorter, too.

@@ -2,8 +2,9 @@
 #include "debugger/expressions/cpp_nodes.h"
 
 #include <cmath>
-#include <cstdio>
 #include <cstring>
+
+#include "debugger/values/number_text.h"
 
 namespace cudasim::debugger {
 namespace {
@@ -87,11 +88,8 @@ std::string CppFault::text() const {
     switch (kind) {
         case Kind::none:
             return {};
-        case Kind::memory: {
-            char text[sizeof("0x0123456789abcdef")];
-            (void)std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
-            return std::string("the thread may not read the memory at ") + text;
-        }
+        case Kind::memory:
+            return "the thread may not read the memory at " + hexadecimal(address);
         case Kind::null:
             return "a null pointer is dereferenced";
         case Kind::index:

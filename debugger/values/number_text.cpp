@@ -1,6 +1,8 @@
 // See number_text.h.
 #include "debugger/values/number_text.h"
 
+#include <llvm/ADT/StringExtras.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -319,6 +321,10 @@ std::optional<std::vector<std::byte>> complex_bytes(const Type& type, std::strin
 }
 
 }  // namespace
+
+std::string hexadecimal(std::uint64_t number) {
+    return "0x" + llvm::utohexstr(number, true);
+}
 
 std::optional<std::string> scalar_text(const Type& type, std::span<const std::byte> bytes) {
     if (bytes.size() < type.bytes || type.bytes == 0) return std::nullopt;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +13,9 @@
 #include "debugger/values/type.h"
 
 namespace cudasim::debugger {
+
+/// "0x7f00", as addresses are shown.
+[[nodiscard]] std::string hexadecimal(std::uint64_t number);
 
 /// Of a number, bool, character or sequence of characters; nothing for other types and where bytes are
 /// missing.

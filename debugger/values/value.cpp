@@ -2,7 +2,6 @@
 #include "debugger/values/value.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 
 #include "debugger/values/number_text.h"
@@ -53,12 +52,6 @@ std::string name_in_cpp(const Type& type) {
     if (!is_cpp_pointer(type)) return type.name.empty() ? "?" : type.name;
     const std::string target = name_in_cpp(*type.of);
     return target + (target.ends_with('*') ? "*" : " *");
-}
-
-std::string hexadecimal(std::uint64_t number) {
-    char text[2 + 16 + 1];
-    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(number));
-    return text;
 }
 
 /// A part of a value that lies in the value's own bytes.
