@@ -296,11 +296,19 @@ AllocaInst* described_slot(const DbgRecord& record) {
                                                 : nullptr;
 }
 
+/// Of a parameter that copy_parameters_by_value() makes a local variable of.
+static bool is_of_parameter_by_value(const DbgRecord& record) {
+    auto* variable = dyn_cast<DbgVariableRecord>(const_cast<DbgRecord*>(&record));
+    if (!variable || !variable->isDbgDeclare()) return false;
+    const auto* parameter = dyn_cast_or_null<Argument>(variable->getAddress());
+    return parameter && parameter->hasByValAttr();
+}
+
 void gather_variable_descriptions(Function& function) {
     SmallVector<DbgRecord*, 16> descriptions;
     for (Instruction& instruction : instructions(function)) {
         for (DbgRecord& record : make_early_inc_range(instruction.getDbgRecordRange())) {
-            if (described_slot(record)) {
+            if (described_slot(record) || is_of_parameter_by_value(record)) {
                 record.removeFromParent();
                 descriptions.push_back(&record);
             } else {

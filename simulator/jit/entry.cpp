@@ -14,7 +14,9 @@
 #include <array>
 
 #include "simulator/jit/function_context.h"
+#include "simulator/jit/local_variables.h"
 #include "simulator/jit/lowering.h"
+#include "simulator/jit/parameter_buffer.h"
 #include "simulator/jit/statement_stops.h"
 
 namespace cudasim::jit {
@@ -104,7 +106,8 @@ class EntryBuilder {
     }
 
     Value* load_parameter(Argument& argument, Value* address, const image::Parameter& parameter) {
-        auto* value = builder_.CreateAlignedLoad(argument.getType(), address, Align(parameter.alignment));
+        const Align alignment(std::min<std::uint64_t>(parameter.alignment, parameter_buffer_alignment));
+        auto* value = builder_.CreateAlignedLoad(argument.getType(), address, alignment);
         value->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(*compilation_.context, {}));
         value->takeName(&argument);
         return value;
@@ -184,7 +187,7 @@ class EntryBuilder {
         }
         for (auto* local : locals) {
             local->moveBefore(*start_, start_->begin());
-            if (local->getMetadata(marks::record)) begin_record(*local);
+            if (const auto offset = offset_of_record(*local)) begin_record(*local, *offset);
         }
         entry_->splice(next_->getIterator(), &body_);
         builder_.CreateBr(body_head);
@@ -199,10 +202,10 @@ class EntryBuilder {
     }
 
     /// The first thread of the loop stores the kernel's parameters in its record.
-    void begin_record(AllocaInst& record) {
+    void begin_record(AllocaInst& memory, std::uint64_t offset) {
         IRBuilder<> builder(start_->getTerminator());
-        Value* place =
-            builder.CreateConstGEP1_64(builder.getInt8Ty(), &record, offsetof(FrameRecord, keeps_parameters));
+        Value* place = builder.CreateConstGEP1_64(builder.getInt8Ty(), &memory,
+                                                  offset + offsetof(FrameRecord, keeps_parameters));
         mark_internal(*builder.CreateStore(builder.getInt32(0), place));
     }
 

@@ -10,6 +10,7 @@
 
 #include "simulator/jit/function_context.h"
 #include "simulator/jit/lowering.h"
+#include "simulator/jit/parameter_buffer.h"
 #include "simulator/jit/source_places.h"
 
 namespace cudasim::jit {
@@ -303,8 +304,19 @@ class FunctionLowering {
 /// own live in the launch's parameter buffer, where the copy comes from.
 void copy_parameters_by_value(Function& function, bool kernel) {
     const auto& data_layout = function.getParent()->getDataLayout();
-    IRBuilder<> builder(&*function.getEntryBlock().getFirstInsertionPt());
+    BasicBlock& entry = function.getEntryBlock();
+    // Behind the descriptions of variables, in front of the source's first statement: what comes before its
+    // description assigns nothing to a variable. Addresses of globals may have been computed in front of it.
+    const auto is_by_value = [](const Value* each) {
+        const auto* argument = dyn_cast<Argument>(each);
+        return argument != nullptr && argument->hasByValAttr();
+    };
+    const auto behind = find_if(entry, [&](const Instruction& each) {
+        return each.hasDbgRecords() || each.isTerminator() || any_of(each.operand_values(), is_by_value);
+    });
+    IRBuilder<> builder(&entry, entry.getFirstInsertionPt()), filler(&entry, behind);
     builder.SetCurrentDebugLocation({});
+    filler.SetCurrentDebugLocation({});
     for (Argument& argument : function.args()) {
         if (!argument.hasByValAttr()) continue;
         Type* type = argument.getParamByValType();
@@ -316,8 +328,9 @@ void copy_parameters_by_value(Function& function, bool kernel) {
         auto* copy = builder.CreateAlloca(type, nullptr, argument.getName() + ".copy");
         copy->setAlignment(alignment);
         argument.replaceAllUsesWith(copy);
+        const Align source = kernel ? std::min(alignment, Align(parameter_buffer_alignment)) : alignment;
         auto* fill =
-            builder.CreateMemCpy(copy, alignment, &argument, alignment, data_layout.getTypeAllocSize(type));
+            filler.CreateMemCpy(copy, alignment, &argument, source, data_layout.getTypeAllocSize(type));
         mark_internal(*fill);
     }
 }

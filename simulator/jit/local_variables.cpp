@@ -18,7 +18,8 @@ namespace {
 using namespace llvm;
 
 constexpr std::uint64_t redzone_bytes = 32;
-/// Marks an area with redzones: !{i64 bytes of the variable}.
+/// Marks an area with redzones: !{i64 bytes of the variable}. Where the variable is the frame record:
+/// !{i64 bytes of the variable, i64 where it begins in the area}.
 constexpr const char* protected_bytes = "cudasim.protected";
 
 /// Calls visit(variable, offset) for all that an address may be: local variables, with what has been
@@ -98,6 +99,13 @@ std::uint64_t bytes_of_variable(const AllocaInst& local) {
     return size ? size->getFixedValue() : 0;
 }
 
+std::optional<std::uint64_t> offset_of_record(const AllocaInst& local) {
+    if (local.getMetadata(marks::record) != nullptr) return 0;
+    const MDNode* node = local.getMetadata(protected_bytes);
+    if (node == nullptr || node->getNumOperands() < 2) return std::nullopt;
+    return mdconst::extract<ConstantInt>(node->getOperand(1))->getZExtValue();
+}
+
 bool lies_inside(const AllocaInst& local, std::uint64_t offset, std::uint64_t bytes,
                  std::uint64_t alignment) {
     const auto size = local.getAllocationSize(local.getDataLayout());
@@ -140,8 +148,10 @@ void LocalVariables::protect(AllocaInst& local) {
     area->setAlignment(alignment);
     area->takeName(&local);
     area->setDebugLoc(local.getDebugLoc());
-    area->setMetadata(protected_bytes,
-                      MDNode::get(local.getContext(), ConstantAsMetadata::get(builder.getInt64(bytes))));
+    SmallVector<Metadata*, 2> layout{ConstantAsMetadata::get(builder.getInt64(bytes))};
+    if (local.getMetadata(marks::record) != nullptr)
+        layout.push_back(ConstantAsMetadata::get(builder.getInt64(before)));
+    area->setMetadata(protected_bytes, MDNode::get(local.getContext(), layout));
     Value* variable = builder.CreateConstGEP1_64(builder.getInt8Ty(), area, before);
     local.replaceAllUsesWith(variable);
     Value* address = builder.CreatePtrToInt(variable, builder.getInt64Ty());

@@ -9,6 +9,8 @@
 #include <llvm/IR/Function.h>
 #include <llvm/IR/Instructions.h>
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace cudasim::jit {
@@ -28,6 +30,9 @@ class LocalVariables {
 
 /// Size in bytes without the redzones that protect() put around the variable.
 [[nodiscard]] std::uint64_t bytes_of_variable(const llvm::AllocaInst& local);
+
+/// Where the function's frame record begins in this memory, redzones or not; nothing where it holds none.
+[[nodiscard]] std::optional<std::uint64_t> offset_of_record(const llvm::AllocaInst& local);
 
 /// Does [offset, offset + bytes) with this alignment lie inside the variable?
 [[nodiscard]] bool lies_inside(const llvm::AllocaInst& local, std::uint64_t offset, std::uint64_t bytes,

@@ -230,7 +230,7 @@ class Statements {
 class StatementStops final : public Instrumentation {
   public:
     [[nodiscard]] std::string_view name() const override { return "statement_stops"; }
-    [[nodiscard]] std::uint32_t version() const override { return 12; }
+    [[nodiscard]] std::uint32_t version() const override { return 13; }
 
     void early(Compilation& compilation) const override {
         mark_statements(*compilation.module);

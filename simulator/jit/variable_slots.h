@@ -120,10 +120,12 @@ class VariableSlots {
                 assigns_[store] = slot;
             } else if (auto* element = llvm::dyn_cast<llvm::GetElementPtrInst>(instruction)) {
                 llvm::APInt distance(64, 0);
-                if (element->accumulateConstantOffset(data_layout_, distance))
+                if (element->accumulateConstantOffset(data_layout_, distance)) {
                     collect_uses(slot, *element, offset + distance.getZExtValue());
-                else
+                } else {
                     slots_[slot].simple = false;
+                    collect_assignments_somewhere(slots_[slot], *element);
+                }
             } else if (llvm::isa<llvm::MemSetInst>(instruction)) {
                 // What is not the source's fills new memory.
                 if (instruction->getMetadata(marks::internal) == nullptr)
@@ -132,6 +134,19 @@ class VariableSlots {
                 slots_[slot].simple = false;
                 if (may_assign(*instruction, address)) slots_[slot].other_assignments.push_back(instruction);
             }
+        }
+    }
+
+    /// Through an address whose distance from the slot is not known.
+    static void collect_assignments_somewhere(Slot& slot, llvm::Value& address) {
+        for (llvm::User* user : address.users()) {
+            auto* instruction = llvm::cast<llvm::Instruction>(user);
+            const auto* store = llvm::dyn_cast<llvm::StoreInst>(instruction);
+            if (llvm::isa<llvm::GetElementPtrInst>(instruction))
+                collect_assignments_somewhere(slot, *instruction);
+            else if ((store != nullptr && store->getPointerOperand() == &address) ||
+                     llvm::isa<llvm::MemSetInst>(instruction) || may_assign(*instruction, address))
+                slot.other_assignments.push_back(instruction);
         }
     }
 

@@ -109,6 +109,18 @@ def test_variables_that_are_copied_filled_or_passed_by_address_are_there(folder)
     }, text
 
 
+def test_structures_that_functions_get_by_value_are_there(folder):
+    values, text = values_of(
+        folder, "given.corner", "given.history", "given.flags.level", "given.corner.x + i"
+    )
+    assert values == {
+        "given.corner": "(x=100.0, y=200.0)",
+        "given.history": "[4.0, 5.0, 6.0]",
+        "given.flags.level": "1",
+        "given.corner.x + i": "102.0",
+    }, text
+
+
 def test_bit_fields_are_the_bits_that_they_have(folder):
     values, text = values_of(
         folder, "shape.flags", "shape.flags.level", "limits.flags", "shape.flags.wide + 1", "shape.flags.level * 2",
@@ -201,3 +213,99 @@ def test_a_function_breakpoint_with_arguments_of_the_template_is_for_one_instanc
         text.count("Breakpoint 1, measure<double> block(0,0,0) thread(0,0,0)") == 1
         and "measure<float> block" not in text
     ), text
+
+
+LAUNCHES = """
+struct Pair { double x; int n; };
+template <typename T, int N> struct Box { T items[N]; int used; };
+struct alignas(32) Wide { long q[4]; };
+__device__ __noinline__ double total(Pair pair, Box<float, 2> box, int k) {
+    double sum = pair.x * pair.n + box.items[k];
+    pair.n += 100;
+    return sum + 1;
+}
+template <typename T> __global__ void many(T* out, Pair pair, const Box<T, 4> box, Wide wide) {
+    int i = threadIdx.x;
+    double sum = total(pair, {{7, 8}, 2}, i % 2);
+    out[i] = sum + box.items[i] + wide.q[i];
+}
+template <typename F> __global__ void apply(F work, int* out) {
+    int result = work(threadIdx.x);
+    out[threadIdx.x] = result;
+}
+template <typename T> __global__ void filled(T* out, int n) {
+    T parts[4][2];
+    for (int k = 0; k < n; k++) parts[k / 2][k % 2] = k;
+    out[threadIdx.x] = parts[threadIdx.x][1];
+}
+int main() {
+    float* out;
+    double* wide;
+    int* numbers;
+    cudaMallocManaged(&out, 4 * sizeof *out);
+    cudaMallocManaged(&wide, 4 * sizeof *wide);
+    cudaMallocManaged(&numbers, 4 * sizeof *numbers);
+    int captured = 5;
+    double other = 2.5;
+    many<<<1, 4>>>(out, {1.5, 2}, Box<float, 4>{{1, 2, 3, 4}, 4}, {{1, 2, 3, 4}});
+    many<<<1, 4>>>(wide, {2.5, 3}, Box<double, 4>{{5, 6, 7, 8}, 4}, {{5, 6, 7, 8}});
+    apply<<<1, 4>>>([=] __device__(int k) { return k * captured + int(other); }, numbers);
+    filled<<<1, 4>>>(out, 8);
+    filled<<<1, 4>>>(wide, 8);
+    return cudaDeviceSynchronize();
+}
+"""
+
+
+def printed(text):
+    return re.findall(r"^\$\d+ = (.*)$", text, re.MULTILINE)
+
+
+def line_with(code, text=LAUNCHES):
+    return next(number for number, line in enumerate(text.splitlines(), 1) if code in line)
+
+
+@pytest.fixture(scope="module")
+def launches(folder):
+    (folder / "launches.cu").write_text(LAUNCHES)
+    return folder
+
+
+def test_each_launch_of_a_kernel_with_local_arrays_has_its_own_parameters(launches):
+    text = debug(launches, "run", program="launches.cu")
+    assert "exited normally" in text, text
+
+
+def test_structures_by_value_are_there_in_instances_and_device_functions(launches):
+    text = debug(launches, f"tbreak {line_with('return sum')}", f"break {line_with('out[i] = sum')}", "run",
+                 "print pair", "print box", "up", "print pair", "print box.items[1]", "continue", "continue 4",
+                 "print pair", "print box", "print wide", program="launches.cu")  # fmt: skip
+    assert printed(text) == [
+        "(x=1.5, n=102)", "(items=[7.0, 8.0], used=2)", "(x=1.5, n=2)", "2.0",
+        "(x=2.5, n=3)", "(items=[5.0, 6.0, 7.0, 8.0], used=4)", "(q=[5, 6, 7, 8])",
+    ], text  # fmt: skip
+
+
+def test_structures_by_value_are_there_at_the_first_statement_and_can_be_set(launches):
+    text = debug(launches, f"break {line_with('int i = threadIdx.x')} thread 2", "run", "print pair", "info args",
+                 "set var pair.n = 10", "next", "next", "print sum", program="launches.cu")  # fmt: skip
+    assert printed(text) == ["(x=1.5, n=2)", "23.0"], text
+    assert "wide = (q=[1, 2, 3, 4])" in text, text
+
+
+def test_what_a_lambda_captures_is_there(launches):
+    text = debug(launches, f"break {line_with('out[threadIdx.x] = result')} thread 3", "run", "print work",
+                 "print work.captured", program="launches.cu")  # fmt: skip
+    assert printed(text) == ["(captured=5, other=2.5)", "5"], text
+
+
+def test_names_of_captures_are_there_in_the_lambda(launches):
+    text = debug(launches, f"break {line_with('captured + int')} thread 1", "run", "print captured", "print other * k",
+                 program="launches.cu")  # fmt: skip
+    assert printed(text) == ["5", "2.5"], text
+
+
+def test_arrays_that_are_assigned_with_indices_only_are_there(launches):
+    text = debug(launches, f"tbreak {line_with('= parts[threadIdx.x]')}", "run", "print parts", "print parts[2][1]",
+                 program="launches.cu")  # fmt: skip
+    assert printed(text) == ["[[0.0, 1.0], [2.0, 3.0], [4.0, 5.0], [6.0, 7.0]]", "5.0"], text

@@ -3,7 +3,7 @@
 import pathlib
 
 import pytest
-from cuda_programs import needs_clang, nvcc, output_of
+from cuda_programs import compiled, needs_clang, nvcc, output_of, run
 
 pytestmark = needs_clang
 
@@ -149,3 +149,36 @@ int main() {
 def test_local_variables_that_are_initialised_with_addresses_of_shared_ones(tmp_path):
     # 3 + 10 + 2 + 'b'; 103 + 1 + 4 + 'd'; 3 + 10 + 3 + 'y'
     assert output_of(SHARED_ADDRESSES, tmp_path) == "113 208 137\n"
+
+
+ALIGNED_PARAMETERS = """
+#include <cstdlib>
+struct alignas(64) Wide { double items[8]; };
+__global__ void sum(char first, Wide wide, double* out) {
+    double total = 0;
+    for (int i = 0; i < 8; i++) total += wide.items[i];
+    out[threadIdx.x] = total + (reinterpret_cast<unsigned long>(&wide) % 64);
+}
+__global__ void change(char first, Wide wide, double* out) {
+    wide.items[threadIdx.x] += 1;
+    out[threadIdx.x] = wide.items[threadIdx.x] + wide.items[7];
+}
+int main() {
+    double* out;
+    cudaMallocManaged(&out, 4 * sizeof *out);
+    const Wide wide{{1, 2, 3, 4, 5, 6, 7, 8}};
+    for (int i = 0; i < 40; i++) {
+        if (!std::malloc(16 + 16 * (i % 5))) return 3;  // so that the launches' own memory moves on
+        sum<<<1, 4>>>('a', wide, out);
+        if (cudaDeviceSynchronize() || out[3] != 36) return 1;
+        change<<<1, 4>>>('a', wide, out);
+        if (cudaDeviceSynchronize() || out[3] != 13) return 2;
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("option", ["-O3", "-G"])
+def test_parameters_may_have_any_alignment(tmp_path, option):
+    result = run(compiled(ALIGNED_PARAMETERS, tmp_path, option))
+    assert (result.returncode, result.stderr) == (0, "")
