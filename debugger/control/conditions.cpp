@@ -66,6 +66,14 @@ NameInFunction find_name(const std::string& name, std::uint32_t frame, const jit
     return found;
 }
 
+/// The descriptions of the types of a function's variables.
+std::vector<std::string> types_in(std::uint32_t frame, const jit::Stops& stops) {
+    std::vector<std::string> types;
+    for (const jit::CapturedVariable& variable : stops.frames[frame])
+        types.push_back(stops.types[variable.type]);
+    return types;
+}
+
 /// One of the values of each list, in every combination; nothing where there are too many.
 std::vector<std::vector<VariablePlace>> combinations(const std::vector<std::vector<VariablePlace>>& lists) {
     std::vector<std::vector<VariablePlace>> all{{}};
@@ -204,7 +212,7 @@ std::shared_ptr<const Condition> Conditions::in(const std::shared_ptr<const jit:
     std::size_t functions_with_all = 0;
     for (const std::uint32_t frame : frames) {
         const findings::SourceLocation place = place_of(frame, *kernel);
-        const ExpressionNames named = compiler.names(expression, place);
+        const ExpressionNames named = compiler.names(expression, place, types_in(frame, stops));
         if (!named.error.empty()) {
             condition->refusal_ = named.error;
             condition->is_expression_ = false;

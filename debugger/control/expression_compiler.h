@@ -66,8 +66,10 @@ class ExpressionCompiler {
   public:
     virtual ~ExpressionCompiler() = default;
     /// Any host thread calls both. @param place of a statement of the function
+    /// @param types of the function's variables (simulator/jit/debug_types.h), which may have names, too
     [[nodiscard]] virtual ExpressionNames names(const std::string& expression,
-                                                const findings::SourceLocation& place) = 0;
+                                                const findings::SourceLocation& place,
+                                                std::span<const std::string> types) = 0;
     /// @param variables those that the expression names, each name once
     /// @param error what the kernel's language has against the expression; stays empty where it has nothing
     /// @return null where it has no form for that: then the Evaluator is asked for every thread

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "debugger/expressions/cpp_nodes.h"
+#include "debugger/values/type_names.h"
 #include "debugger/values/value.h"
 #include "simulator/memory/shadow.h"
 
@@ -270,11 +271,15 @@ Evaluation CppEvaluator::assign(StoppedLaunch& launch, ThreadRef thread, std::ui
 }
 
 ExpressionNames CppExpressionCompiler::names(const std::string& expression,
-                                             const findings::SourceLocation& /*place*/) {
+                                             const findings::SourceLocation& /*place*/,
+                                             std::span<const std::string> types) {
     ExpressionNames result;
     try {
+        Types parsed;
+        std::vector<TypePtr> all;
+        for (const std::string& type : types) all.push_back(parsed.parse(type));
         for (std::string& name : names_in_cpp(expression)) {
-            const bool known = is_special_name(name);
+            const bool known = is_special_name(name) || enumerator_in(all, name) || type_in(all, name);
             result.names.push_back({std::move(name), known});
         }
     } catch (const ExpressionError& error) {

@@ -22,8 +22,8 @@ class CppEvaluator final : public Evaluator {
 
 class CppExpressionCompiler final : public ExpressionCompiler {
   public:
-    [[nodiscard]] ExpressionNames names(const std::string& expression,
-                                        const findings::SourceLocation& place) override;
+    [[nodiscard]] ExpressionNames names(const std::string& expression, const findings::SourceLocation& place,
+                                        std::span<const std::string> types) override;
     [[nodiscard]] std::shared_ptr<const Predicate> compile(const std::string& expression,
                                                            std::span<const VariablePlace> variables,
                                                            const findings::SourceLocation& place,

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "debugger/expressions/cpp_nodes.h"
+#include "debugger/values/type_names.h"
 
 namespace cudasim::debugger {
 namespace {
@@ -89,6 +90,8 @@ class Binder {
                 return conditional(syntax);
             case Syntax::cast:
                 return cast(syntax);
+            case Syntax::size_of:
+                return size_of(syntax);
         }
         throw ExpressionError("it cannot be evaluated");
     }
@@ -175,6 +178,11 @@ class Binder {
             Made self = value(name(*object));
             if (self->type->kind == TypeKind::pointer && self->type->of->member(syntax.text) != nullptr)
                 return member_at(dereferenced(std::move(self)), syntax.text);
+        }
+        if (const auto known = enumerator_in(types(), syntax.text)) {
+            Made node = make(Op::constant, known->type);
+            node->constant.bits = static_cast<std::uint64_t>(known->value);
+            return node;
         }
         throw ExpressionError("there is no variable '" + syntax.text + "' here");
     }
@@ -306,8 +314,13 @@ class Binder {
 
     static Made promoted(Made node) {
         if (!is_number(*node->type)) throw ExpressionError(shown(node->type) + " is no number");
-        if (node->type->kind == TypeKind::floating || node->type->bytes >= 4) return node;
-        return convert(std::move(node), type_named("int32"));
+        if (node->type->kind == TypeKind::floating) return node;
+        if (node->type->bytes < 4) return convert(std::move(node), type_named("int32"));
+        if (node->type->enumerators.empty()) return node;
+        const bool is_long = node->type->bytes == 8;
+        TypePtr number = is_signed(*node->type) ? type_named(is_long ? "int64" : "int32")
+                                                : type_named(is_long ? "uint64" : "uint32");
+        return make(Op::convert, std::move(number), std::move(node));
     }
 
     /// Both have the type that C++'s usual arithmetic conversions give.
@@ -417,12 +430,47 @@ class Binder {
         Made operand = value(bind(*syntax.parts[0]));
         if (!is_scalar_type(*operand->type))
             throw ExpressionError(shown(operand->type) + " cannot be converted");
-        TypePtr type = type_named(syntax.text);
-        for (unsigned i = 0; i < syntax.pointers; ++i) type = pointer_to(type);
+        TypePtr type = named_type(syntax);
+        if (!is_scalar_type(*type)) throw ExpressionError("nothing is converted to " + shown(type));
         if (type->kind == TypeKind::pointer && operand->type->kind == TypeKind::floating)
             throw ExpressionError("a floating-point number is no address");
         if (type->kind == TypeKind::pointer) return make(Op::convert, std::move(type), std::move(operand));
+        if (!type->enumerators.empty() || !operand->type->enumerators.empty())
+            return make(Op::convert, std::move(type), std::move(operand));
         return convert(std::move(operand), type);
+    }
+
+    [[nodiscard]] std::vector<TypePtr> types() const {
+        std::vector<TypePtr> all;
+        for (const CppVariable& variable : variables_) all.push_back(variable.type);
+        return all;
+    }
+
+    /// Of a cast, or of sizeof.
+    [[nodiscard]] TypePtr named_type(const CppSyntax& syntax) const {
+        TypePtr type = syntax.is_of_program ? type_in(types(), syntax.text) : type_named(syntax.text);
+        if (!type) throw ExpressionError("no variable here has to do with a type '" + syntax.text + "'");
+        for (unsigned i = 0; i < syntax.pointers; ++i) type = pointer_to(type);
+        return type;
+    }
+
+    /// The operand is not evaluated.
+    Made size_of(const CppSyntax& syntax) {
+        TypePtr type;
+        if (syntax.parts.empty()) {
+            type = named_type(syntax);
+        } else if (const CppSyntax& operand = *syntax.parts[0]; operand.kind == Syntax::name) {
+            const bool is_known =
+                std::ranges::find(variables_, operand.text, &CppVariable::name) != variables_.end() ||
+                special(operand.text) != nullptr;
+            if (!is_known) type = type_in(types(), operand.text);
+        }
+        if (!type) type = bind(*syntax.parts[0])->type;
+        if (type->bits != 0) throw ExpressionError("a bit-field has no size");
+        if (type->bytes == 0) throw ExpressionError("the size of " + shown(type) + " is not known");
+        Made node = make(Op::constant, type_named("uint64"));
+        node->constant.bits = type->bytes;
+        return node;
     }
 
     const std::vector<CppVariable>& variables_;

@@ -160,15 +160,47 @@ class Parser {
             const Token before = token_;
             const std::size_t at = at_;
             advance();
-            if (Tree cast = type_and_pointers()) {
-                expect(")");
+            Tree cast = type_and_pointers();
+            if (cast) expect(")");
+            if (cast || (cast = type_of_program())) {
                 cast->parts.push_back(unary());
                 return cast;
             }
             token_ = before;
             at_ = at;
         }
+        if (token_.kind == Token::Kind::name && token_.text == "sizeof") return size_of();
         return postfix();
+    }
+
+    /// Behind "(", where that begins a cast to a type of the program: up to the ")"; else null.
+    Tree type_of_program() {
+        if (token_.kind != Token::Kind::name) return nullptr;
+        Tree cast = tree(Kind::cast, token_.text);
+        cast->is_of_program = true;
+        advance();
+        while (take("*")) ++cast->pointers;
+        if (!take(")")) return nullptr;
+        const bool begins_operand = token_.kind == Token::Kind::name || token_.kind == Token::Kind::number;
+        return cast->pointers != 0 || begins_operand ? std::move(cast) : nullptr;
+    }
+
+    Tree size_of() {
+        advance();
+        const Token before = token_;
+        const std::size_t at = at_;
+        if (take("(")) {
+            Tree type = type_and_pointers();
+            if (type) expect(")");
+            if (!type) type = type_of_program();
+            if (type && token_.kind != Token::Kind::name && token_.kind != Token::Kind::number && !is("(")) {
+                type->kind = Kind::size_of;
+                return type;
+            }
+            token_ = before;
+            at_ = at;
+        }
+        return tree(Kind::size_of, "sizeof", unary());
     }
 
     /// A cast without its operand, where a fundamental type comes next; else null.

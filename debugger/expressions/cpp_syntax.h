@@ -1,6 +1,7 @@
 // The debugger's own expressions, a subset of C++, as syntax trees: literals, names, members (`.`, `->`),
 // indices, the unary operators - + ! ~ * &, casts ((float)x, float(x), static_cast<float>(x)), arithmetic,
-// shifts, comparisons, && || ?: and parentheses.
+// shifts, comparisons, && || ?:, sizeof and parentheses. Casts to types of the program are those with an
+// asterisk or in front of a name or number: (Node*)p, (Colour)2.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,8 @@ struct CppSyntax {
         unary,
         binary,
         conditional,
-        cast  ///< to the type `text`, with `pointers` asterisks
+        cast,     ///< to the type `text`, with `pointers` asterisks
+        size_of,  ///< parts[0]: an expression, which may be the name of a type; else the type as of a cast
     };
     Kind kind = Kind::integer;
     std::string text;  ///< of names and operators
@@ -36,6 +38,7 @@ struct CppSyntax {
     double real = 0;
     bool is_unsigned = false, is_long = false, is_float = false;  ///< of literals
     bool is_arrow = false;
+    bool is_of_program = false;  ///< the type is none of C++'s own
     unsigned pointers = 0;
     std::vector<std::unique_ptr<CppSyntax>> parts;
 };

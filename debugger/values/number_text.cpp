@@ -338,9 +338,12 @@ std::optional<std::string> scalar_text(const Type& type, std::span<const std::by
     switch (type.kind) {
         case TypeKind::signed_number:
             if (!is_power_of_two_up_to_eight(type.bytes)) return std::nullopt;
+            if (!type.enumerators.empty()) return type.enumerator_text(signed_number(bytes));
             return std::to_string(signed_number(bytes));
         case TypeKind::unsigned_number:
             if (!is_power_of_two_up_to_eight(type.bytes)) return std::nullopt;
+            if (!type.enumerators.empty())
+                return type.enumerator_text(static_cast<std::int64_t>(unsigned_number(bytes)));
             return std::to_string(unsigned_number(bytes));
         case TypeKind::boolean:
             return unsigned_number(bytes) != 0 ? "True" : "False";
@@ -368,6 +371,9 @@ std::optional<std::vector<std::byte>> bytes_of_literal(const Type& type, std::st
         error = "a bit-field is set by an expression: set var";
         return std::nullopt;
     }
+    for (const Enumerator& each : type.enumerators)
+        if (text == each.name || text == type.name + "::" + each.name)
+            return whole_bytes(type, std::to_string(each.value), error);
     switch (type.kind) {
         case TypeKind::signed_number:
         case TypeKind::unsigned_number:

@@ -21,8 +21,8 @@ namespace cudasim::debugger {
 /// missing.
 [[nodiscard]] std::optional<std::string> scalar_text(const Type& type, std::span<const std::byte> bytes);
 
-/// The bytes of a literal: 12, -0x1f, 1.5, nan, True, (1+2j), 'text'. Nothing where it is no literal, or does
-/// not fit into the type: `error` says why.
+/// The bytes of a literal, or of an enumerator's name: 12, -0x1f, 1.5, nan, True, (1+2j), 'text'. Nothing
+/// where it is no literal, or does not fit into the type: `error` says why.
 [[nodiscard]] std::optional<std::vector<std::byte>> bytes_of_literal(const Type& type, std::string_view text,
                                                                      std::string& error);
 

@@ -5,6 +5,9 @@
 #include <llvm/Support/JSON.h>
 
 #include <algorithm>
+#include <bit>
+
+#include "debugger/values/number_text.h"
 
 namespace cudasim::debugger {
 namespace {
@@ -47,6 +50,18 @@ void set_bits(Type& type, const json::Object& object) {
     type.bits = static_cast<std::uint32_t>(bits), type.low_bit = static_cast<std::uint32_t>(low);
 }
 
+void set_enumerators(Type& type, const json::Object& object) {
+    const json::Array* enumerators = object.getArray("enumerators");
+    if (enumerators == nullptr) return;
+    type.is_scoped = object.getBoolean("scoped").value_or(false);
+    for (const json::Value& each : *enumerators) {
+        const json::Array* pair = each.getAsArray();
+        if (pair == nullptr || pair->size() != 2) continue;
+        type.enumerators.push_back(
+            {(*pair)[0].getAsString().value_or("").str(), (*pair)[1].getAsInteger().value_or(0)});
+    }
+}
+
 TypePtr type_of(const json::Value* value) {
     auto type = std::make_shared<Type>();
     const json::Object* object = value != nullptr ? value->getAsObject() : nullptr;
@@ -57,6 +72,7 @@ TypePtr type_of(const json::Value* value) {
         Type alias = *type_of(object->get("of"));
         alias.name = type->name;
         set_bits(alias, *object);
+        set_enumerators(alias, *object);
         return std::make_shared<Type>(std::move(alias));
     }
     if (kind == "struct") {
@@ -79,6 +95,7 @@ TypePtr type_of(const json::Value* value) {
         type->kind = basic_kind(kind);
         type->bytes = number(*object, "bytes");
         set_bits(*type, *object);
+        set_enumerators(*type, *object);
     }
     return type;
 }
@@ -108,6 +125,31 @@ bool Type::is_array() const {
     return data != nullptr && shape != nullptr && strides != nullptr &&
            data->type->kind == TypeKind::pointer && shape->type->kind == TypeKind::sequence &&
            strides->type->kind == TypeKind::sequence && shape->type->length == strides->type->length;
+}
+
+std::string Type::enumerator_text(std::int64_t value) const {
+    const auto named = [&](const Enumerator& each) {
+        return is_scoped && !name.empty() ? name + "::" + each.name : each.name;
+    };
+    const auto found = std::ranges::find(enumerators, value, &Enumerator::value);
+    if (found != enumerators.end()) return named(*found);
+    std::uint64_t bits_of_all = 0;
+    for (const Enumerator& each : enumerators) {
+        const auto bit = static_cast<std::uint64_t>(each.value);
+        if (each.value != 0 && (!std::has_single_bit(bit) || (bits_of_all & bit) != 0))
+            return std::to_string(value);
+        bits_of_all |= bit;
+    }
+    auto left = static_cast<std::uint64_t>(value);
+    std::string text;
+    for (const Enumerator& each : enumerators) {
+        const auto bit = static_cast<std::uint64_t>(each.value);
+        if ((left & bit) == 0) continue;
+        text += (text.empty() ? "" : " | ") + named(each);
+        left &= ~bit;
+    }
+    if (text.empty() || (left != 0 && value < 0)) return std::to_string(value);
+    return "(" + text + (left != 0 ? " | unknown: " + hexadecimal(left) : "") + ")";
 }
 
 TypePtr Types::parse(const std::string& description) {

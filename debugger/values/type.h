@@ -31,6 +31,11 @@ enum class TypeKind : std::uint8_t {
     unknown
 };
 
+struct Enumerator {
+    std::string name;
+    std::int64_t value = 0;
+};
+
 /// Immutable. An alias is the type that it stands for, with its own name.
 struct Type {
     TypeKind kind = TypeKind::unknown;
@@ -42,10 +47,15 @@ struct Type {
     bool is_reference = false;    ///< a pointer that C++ calls a reference
     /// Of a bit-field: how many it has of the bits of its bytes, and how many lie below them. 0: all of them.
     std::uint32_t bits = 0, low_bit = 0;
+    std::vector<Enumerator> enumerators;  ///< of an enumeration, which is a number
+    bool is_scoped = false;               ///< C++'s `enum class`
 
     [[nodiscard]] const Member* member(std::string_view name) const;
     /// An array as front ends describe it: a structure of data, shape and strides.
     [[nodiscard]] bool is_array() const;
+    /// How the number is written with the names of an enumeration: "red", "Colour::red", "(read | write)"
+    /// where each enumerator is a bit of its own; else as a number.
+    [[nodiscard]] std::string enumerator_text(std::int64_t value) const;
 };
 
 /// The number that a bit-field has in the word of its bytes, as 64 bits.

@@ -37,8 +37,8 @@ class ConditionCompiler final : public debugger::ExpressionCompiler {
   public:
     explicit ConditionCompiler(py::object object) : object_(std::move(object)) {}
 
-    [[nodiscard]] ExpressionNames names(const std::string& expression,
-                                        const findings::SourceLocation& place) override {
+    [[nodiscard]] ExpressionNames names(const std::string& expression, const findings::SourceLocation& place,
+                                        std::span<const std::string> /*types*/) override {
         ExpressionNames result;
         if (interpreter_is_ending()) return result;
         const cpython::HeldGil held;

@@ -16,6 +16,8 @@ using namespace llvm;
 
 /// Types that contain themselves (linked nodes) end here.
 constexpr unsigned deepest = 12;
+/// Larger enumerations, as those of errors, are numbers.
+constexpr unsigned most_enumerators = 200;
 
 const char* kind_of(const DIBasicType& type) {
     switch (type.getEncoding()) {
@@ -129,6 +131,20 @@ void add_members(const DICompositeType& type, Inside inside, json::Array& member
     }
 }
 
+void add_enumerators(const DICompositeType& type, json::Object& described) {
+    if (type.getElements().empty() || type.getElements().size() > most_enumerators) return;
+    json::Array all;
+    for (const DINode* node : type.getElements())
+        if (const auto* each = dyn_cast_or_null<DIEnumerator>(node);
+            each && each->getValue().getBitWidth() <= 64)
+            all.push_back(
+                json::Array{each->getName(), each->isUnsigned()
+                                                 ? static_cast<std::int64_t>(each->getValue().getZExtValue())
+                                                 : each->getValue().getSExtValue()});
+    described["enumerators"] = std::move(all);
+    if ((type.getFlags() & DINode::FlagEnumClass) != 0) described["scoped"] = true;
+}
+
 json::Object describe_composite(const DICompositeType& type, unsigned depth) {
     if (type.getTag() == dwarf::DW_TAG_array_type) {
         const DIType* element = type.getBaseType();
@@ -138,9 +154,12 @@ json::Object describe_composite(const DICompositeType& type, unsigned depth) {
     }
     if (type.getTag() == dwarf::DW_TAG_enumeration_type) {
         json::Object number = describe(type.getBaseType(), depth + 1);
-        return type.getBaseType()
-                   ? json::Object{{"kind", "alias"}, {"name", type.getName()}, {"of", std::move(number)}}
-                   : json::Object{{"kind", "signed"}, {"name", type.getName()}, {"bytes", bytes_of(type)}};
+        json::Object described =
+            type.getBaseType()
+                ? json::Object{{"kind", "alias"}, {"name", type.getName()}, {"of", std::move(number)}}
+                : json::Object{{"kind", "signed"}, {"name", type.getName()}, {"bytes", bytes_of(type)}};
+        add_enumerators(type, described);
+        return described;
     }
     json::Array members;
     std::set<StringRef> names;
@@ -203,7 +222,12 @@ std::string type_description(const DIType* type) {
 std::string reference_description(const DIType* type) {
     std::string text;
     raw_string_ostream stream(text);
-    stream << json::Value(reference_to(describe(type, 0)));
+    const auto* array = dyn_cast_or_null<DICompositeType>(type);
+    const bool is_endless = array != nullptr && array->getTag() == dwarf::DW_TAG_array_type &&
+                            array->getSizeInBits() == 0 && array->getBaseType() != nullptr;
+    stream << json::Value(is_endless
+                              ? json::Object{{"kind", "pointer"}, {"to", describe(array->getBaseType(), 1)}}
+                              : reference_to(describe(type, 0)));
     return text;
 }
 

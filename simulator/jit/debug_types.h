@@ -8,6 +8,8 @@
 //   {"kind": "sequence", "length": n, "of": type}
 //   {"kind": "alias", "name": ..., "of": type}
 //   {"kind": "unknown", "name": ...}
+//   An enumeration is an alias of its number's type, with "enumerators": [[name, value], ...], and
+//   "scoped": true where it is an `enum class`.
 #pragma once
 
 #include <llvm/IR/DebugInfoMetadata.h>
@@ -19,7 +21,7 @@
 namespace cudasim::jit {
 
 [[nodiscard]] std::string type_description(const llvm::DIType* type);
-/// Of what C++ would call a reference to it.
+/// Of what C++ would call a reference to it; of an array without an end, a pointer to its first element.
 [[nodiscard]] std::string reference_description(const llvm::DIType* type);
 
 /// Memory that a variable refers to: an array (a struct of data, shape and strides), or one element behind a

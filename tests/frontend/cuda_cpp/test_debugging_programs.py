@@ -309,3 +309,77 @@ def test_arrays_that_are_assigned_with_indices_only_are_there(launches):
     text = debug(launches, f"tbreak {line_with('= parts[threadIdx.x]')}", "run", "print parts", "print parts[2][1]",
                  program="launches.cu")  # fmt: skip
     assert printed(text) == ["[[0.0, 1.0], [2.0, 3.0], [4.0, 5.0], [6.0, 7.0]]", "5.0"], text
+
+
+NAMES = """
+namespace paint {
+enum Colour { red, green = 5, blue };
+enum class Mode : unsigned char { fast, exact = 200 };
+enum Access { none, reads = 1, writes = 2, runs = 4 };
+}
+struct Brush { paint::Colour colour; paint::Mode mode; };
+struct Cell { float weight; int next; };
+extern __shared__ Cell cells[];
+__global__ void draw(Brush* brushes, paint::Access access, int* out) {
+    extern __shared__ float weights[];
+    __shared__ double fixed[3];
+    const int i = threadIdx.x;
+    Brush brush = brushes[i];
+    weights[2 * i] = i + 0.5f;
+    Cell& own = cells[i];
+    own.next = i + 1;
+    fixed[0] = 1;
+    __syncthreads();
+    out[i] = brush.colour == paint::green ? weights[2 * i] + own.next : fixed[0];
+}
+int main() {
+    Brush* brushes;
+    int* out;
+    cudaMallocManaged(&brushes, 4 * sizeof *brushes);
+    cudaMallocManaged(&out, 4 * sizeof *out);
+    for (int i = 0; i < 4; i++) brushes[i] = {paint::Colour(4 + i), i % 2 ? paint::Mode::exact : paint::Mode::fast};
+    draw<<<1, 4, 4 * sizeof(Cell)>>>(brushes, paint::Access(3), out);
+    return cudaDeviceSynchronize();
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def names(folder):
+    """Prints expressions in a thread of `draw`, behind the barrier."""
+    (folder / "names.cu").write_text(NAMES)
+
+    def values(*expressions, first=(), condition="thread 1"):
+        text = debug(folder, f"break {line_with('out[i] = brush', NAMES)} {condition}", "run", *first,
+                     *(f"print {each}" for each in expressions), program="names.cu")  # fmt: skip
+        return printed(text), text
+
+    return values
+
+
+def test_enumerators_have_their_names(names):
+    values, text = names("brush", "access", "brush.colour == green", "brush.colour == paint::blue", "red", "brush.colour + 1",
+                         "brush.mode == Mode::exact", "(int)brush.colour", "(Colour)6", "brushes[0].colour", "brushes[2]")  # fmt: skip
+    assert values == [
+        "(colour=green, mode=Mode::exact)", "(reads | writes)", "True", "False", "red", "6",
+        "True", "5", "blue", "4", "(colour=blue, mode=Mode::fast)",
+    ], text  # fmt: skip
+
+
+def test_enumerators_can_be_assigned_and_tested_by_conditions(names):
+    values, text = names("brush.colour", "i", "brush.mode", first=("set var brush.mode = Mode::exact",),
+                         condition="if brush.colour == blue")  # fmt: skip
+    assert values == ["blue", "2", "Mode::exact"], text
+
+
+def test_sizes_are_cpps(names):
+    values, text = names("sizeof(int)", "sizeof brush", "sizeof(Brush)", "sizeof(Cell)", "sizeof(fixed)", "sizeof fixed[0] + 1",
+                         "sizeof(float*)", "sizeof(Brush *)", "sizeof(i) * 2", "sizeof(paint::Mode)")  # fmt: skip
+    assert values == ["4", "8", "8", "8", "24", "9", "8", "8", "8", "1"], text
+
+
+def test_dynamic_shared_arrays_have_their_elements(names):
+    values, text = names("weights[2]", "cells[1]", "cells[1].next + 1", "((float*)cells)[2]", "((Cell*)weights)[1].next",
+                         "*(weights + 2)", "weights[1000]")  # fmt: skip
+    assert values == ["1.5", "(weight=1.5, next=2)", "3", "1.5", "2", "1.5"], text
+    assert "may not read" in text, text
