@@ -17,9 +17,15 @@
 // without this has nothing of it.
 #pragma once
 
-#include <llvm/IR/IRBuilder.h>
-
 #include "simulator/jit/lowering.h"
+
+// simulator/execution/device.h includes this file, and with it half of the program, which needs nothing of LLVM.
+namespace llvm {
+class CallInst;
+class Instruction;
+class IRBuilderBase;
+class Value;
+}  // namespace llvm
 
 namespace cudasim::jit {
 
