@@ -380,6 +380,9 @@ Ptx to_ptx_with_sites(const image::KernelImage& image, std::string_view kernel, 
                 return ptx;
             });
         return result;
+    } catch (const image::ChildDied& error) {
+        throw PtxError(Code::no_such_instruction,
+                       error.what() + std::string(" (for ") + options.architecture + ")");
     } catch (const image::ImageError& error) {
         throw PtxError(Code::unsupported_code, error.what());
     }

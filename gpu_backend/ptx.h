@@ -57,7 +57,13 @@ struct Ptx {
 
 /// The user's error: what was asked for cannot be turned into PTX.
 struct PtxError : std::runtime_error {
-    enum class Code { unknown_kernel, unknown_architecture, unsupported_code, libdevice };
+    enum class Code {
+        unknown_kernel,
+        unknown_architecture,
+        unsupported_code,
+        no_such_instruction,  ///< the architecture lacks one that the kernel needs, or the back end failed
+        libdevice
+    };
     PtxError(Code code, const std::string& message) : std::runtime_error(message), code(code) {}
     Code code;
 };

@@ -7,8 +7,10 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Support/MemoryBuffer.h>
 
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "gpu_backend/libdevice.h"
@@ -112,6 +114,31 @@ std::vector<FaultSite> fault_sites_of(const records::GpuCode& code) {
     return sites;
 }
 
+/// PTX for the architecture of the options, or where that lacks instructions that the kernel needs, as sm_75
+/// lacks `redux`, for the next one that has them (PTX ISA, "Target ISA Notes" of each instruction).
+/// @param architecture receives which
+static Ptx for_the_oldest_possible(const image::KernelImage& image, std::string_view kernel,
+                                   const PtxOptions& options, std::string& architecture) {
+    PtxOptions chosen = options;
+    chosen.require_libdevice = true;
+    std::optional<PtxError> first;
+    for (const std::string_view newer : {"", "sm_80", "sm_89", "sm_90"}) {
+        if (!newer.empty()) {
+            if (newer.size() != options.architecture.size() || newer <= options.architecture) continue;
+            chosen.architecture = newer;
+        }
+        try {
+            Ptx ptx = to_ptx_with_sites(image, kernel, chosen);
+            architecture = chosen.architecture;
+            return ptx;
+        } catch (const PtxError& error) {
+            if (error.code != PtxError::Code::no_such_instruction) throw;
+            if (!first) first = error;
+        }
+    }
+    throw *first;
+}
+
 records::GpuCode gpu_code_of(const image::KernelImage& image, std::string_view kernel,
                              const PtxOptions& options) {
     records::GpuCode code{.entry = ptx_name(kernel), .architecture = options.architecture};
@@ -127,9 +154,7 @@ records::GpuCode gpu_code_of(const image::KernelImage& image, std::string_view k
     // What is not a parameter of its own cannot be moved to another address.
     code.has_addresses = options.globals_base.has_value() || has_inner_addresses;
     try {
-        PtxOptions chosen = options;
-        chosen.require_libdevice = true;
-        Ptx ptx = to_ptx_with_sites(image, kernel, chosen);
+        Ptx ptx = for_the_oldest_possible(image, kernel, options, code.architecture);
         code.ptx = std::move(ptx.text);
         code.cooperative = waits_for_the_grid(code.ptx);
         code.fault_sites = to_text(ptx.fault_sites);

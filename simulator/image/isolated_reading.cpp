@@ -1,8 +1,10 @@
-// See isolated_reading.h. The child answers through a pipe: 'r' and the result, or 'e' and an error's
-// message; an answer without its last byte, '.', is that of a child that died.
+// See isolated_reading.h. The child answers through a pipe: 'r' and the result, 'e' and an error's message,
+// or 'd' and LLVM's reason to end the process; an answer without its last byte, '.', is that of a child that
+// died without one.
 #include "simulator/image/isolated_reading.h"
 
 #include <fcntl.h>
+#include <llvm/Support/ErrorHandling.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -62,9 +64,20 @@ void write_all(int file, std::string_view text) {
     }
 }
 
+/// llvm::fatal_error_handler_t: says why, and ends the process. @param answer int*, the pipe
+void answer_reason(void* answer, const char* reason, bool) {
+    const int pipe = *static_cast<const int*>(answer);
+    write_all(pipe, "d");
+    write_all(pipe, reason);
+    write_all(pipe, ".");
+    ::_exit(0);
+}
+
 [[noreturn]] void be_the_child(int answer, const std::function<std::string()>& read,
                                const ReadingLimits& limits) {
     confine(answer, limits);
+    llvm::remove_fatal_error_handler();  // the parent's
+    llvm::install_fatal_error_handler(answer_reason, &answer);
     try {
         const std::string result = read();
         write_all(answer, "r");
@@ -136,11 +149,12 @@ std::string read_in_child_process(const std::string& problem, const std::functio
     }
     cancellation.check();
     if (!answer || answer->size() < 2 || answer->back() != '.')
-        throw ImageError(problem + ": " + cause_of_death(status));
-    const bool refused = answer->front() == 'e';
+        throw ChildDied(problem + ": " + cause_of_death(status));
+    const char kind = answer->front();
     answer->erase(answer->begin());
     answer->pop_back();
-    if (refused) throw ImageError(*answer);
+    if (kind == 'd') throw ChildDied(problem + ": " + answer->substr(0, answer->find('\n')));
+    if (kind == 'e') throw ImageError(*answer);
     return std::move(*answer);
 }
 

@@ -35,10 +35,15 @@ struct NoChildProcess : ImageError {
     using ImageError::ImageError;
 };
 
+/// LLVM ended the child process, or the system did.
+struct ChildDied : ImageError {
+    using ImageError::ImageError;
+};
+
 /// Runs `read` in a child process and returns its result. `read` may do anything but touch files, other
 /// threads' work or the host language. Takes about 1 ms, more where the process uses much memory.
 /// @param problem what it means when the child dies, for messages: "kernel image: malformed bitcode"
-/// @throws ImageError what `read` threw as one, or that the child died or took too long; NoChildProcess;
+/// @throws ImageError what `read` threw as one; ChildDied, also where it took too long; NoChildProcess;
 /// Cancelled, at once, with the child gone
 [[nodiscard]] std::string read_in_child_process(const std::string& problem,
                                                 const std::function<std::string()>& read,

@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "gpu_backend/approximating_functions.h"
+#include "gpu_backend/recorded_code.h"
 #include "gpu_backend/toolkit.h"
 #include "tests/gpu_backend/ptx_texts.h"
 
@@ -416,6 +417,35 @@ define void @"f.<locals>.k"() {
     EXPECT_TRUE(contains(ptx, ".entry f__locals__k(")) << ptx;
 }
 
+constexpr char sum_of_a_warp[] = R"(
+declare i32 @llvm.nvvm.redux.sync.add(i32, i32)
+define void @k(ptr addrspace(1) %p) {
+  %x = load i32, ptr addrspace(1) %p
+  %sum = call i32 @llvm.nvvm.redux.sync.add(i32 %x, i32 -1)
+  store i32 %sum, ptr addrspace(1) %p
+  ret void
+}
+!nvvm.annotations = !{!0}
+!0 = !{ptr @k, !"kernel", i32 1}
+)";
+
+TEST(Ptx, an_instruction_that_the_architecture_lacks_is_named) {
+    const auto error = refusal(header + sum_of_a_warp, "k");
+    EXPECT_EQ(error.code, PtxError::Code::no_such_instruction);
+    EXPECT_TRUE(contains(error.what(), "llvm.nvvm.redux.sync.add")) << error.what();
+    EXPECT_TRUE(contains(error.what(), "sm_75")) << error.what();
+}
+
+TEST(Ptx, code_for_a_record_is_for_the_oldest_architecture_that_has_the_instructions) {
+    const auto image = image::KernelImage::from_ir_text(header + sum_of_a_warp);
+    const records::GpuCode code = gpu_code_of(image, "k", {});
+    EXPECT_EQ(code.refusal, "");
+    EXPECT_EQ(code.architecture, "sm_80");
+    EXPECT_TRUE(contains(code.ptx, ".target sm_80")) << code.ptx;
+    EXPECT_TRUE(contains(code.ptx, "redux.sync.add")) << code.ptx;
+    EXPECT_EQ(gpu_code_of(image, "k", {.architecture = "sm_90"}).architecture, "sm_90");
+}
+
 TEST(Ptx, a_declared_check_used_in_another_way_is_refused) {
     const std::string end = "  ret void\n}\n!nvvm.annotations = !{!0}\n!0 = !{ptr @k, !\"kernel\", i32 1}\n";
     for (const std::string use :
@@ -457,7 +487,7 @@ TEST(Ptx, what_llvm_cannot_select_is_refused_not_fatal) {
                     "  store fp128 %y, ptr %p\n  ret void\n}\n" +
                     k_is_a_kernel,
                 "k");
-    EXPECT_EQ(error.code, PtxError::Code::unsupported_code);
+    EXPECT_EQ(error.code, PtxError::Code::no_such_instruction);
     EXPECT_TRUE(contains(error.what(), "kernel 'k'")) << error.what();
 }
 

@@ -100,7 +100,9 @@ def add_to(commands: Any) -> None:
         "(docs/gpu.md)",
     )
     record.add_argument(
-        "--arch", metavar="sm_NN", help="with --gpu or --real: the oldest GPU that is to run them (sm_75)"
+        "--arch",
+        metavar="sm_NN",
+        help="with --gpu or --real: the oldest GPU that is to run them (sm_75); kernels whose instructions are newer are for a newer one",
     )
     record.add_argument(
         "--real",
