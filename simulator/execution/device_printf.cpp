@@ -69,12 +69,8 @@ class Formatter {
         text_.append(text.substr(0, room));
     }
 
-    /// Digits or `*`; an empty one is 0.
+    /// Digits; none are 0.
     int number(char& c) {
-        if (c == '*') {
-            c = next();
-            return argument<std::int32_t>();
-        }
         std::int64_t value = 0;
         for (; c >= '0' && c <= '9'; c = next())
             value = std::min<std::int64_t>(value * 10 + (c - '0'), longest_print);
@@ -82,7 +78,7 @@ class Formatter {
     }
 
     void size(char& c, Conversion& conversion) {
-        for (; std::string_view("hljztL").find(c) != std::string_view::npos; c = next()) {
+        for (; c == 'h' || c == 'l'; c = next()) {
             if (c == 'h')
                 conversion.kept = conversion.kept == 2 ? 1 : 2;
             else
@@ -97,7 +93,12 @@ class Formatter {
         for (; c != 0 && std::string_view("#0 +-").find(c) != std::string_view::npos; c = next()) {
             if (conversion.flags.find(c) == std::string::npos) conversion.flags += c;
         }
-        conversion.width = number(c);
+        if (c == '*') {
+            c = next();
+            conversion.width = argument<std::int32_t>();
+        } else {
+            conversion.width = number(c);
+        }
         if (conversion.width < 0) {  // from `*`: as the flag `-`
             conversion.flags += '-';
             conversion.width = conversion.width == INT32_MIN ? INT32_MAX : -conversion.width;

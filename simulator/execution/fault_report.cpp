@@ -76,7 +76,12 @@ std::string failed_assertion(const BlockRun& block, const Runner& runner) {
     const auto triple = [](const Dim3& of) {
         return '[' + std::to_string(of.x) + ',' + std::to_string(of.y) + ',' + std::to_string(of.z) + ']';
     };
-    return block.text_at(runner, file) + ':' + std::to_string(line) + ": " + block.text_at(runner, function) +
+    // NVIDIA's compiler writes "[with T = float]" for a template's arguments, clang leaves "with" out.
+    std::string name = block.text_at(runner, function);
+    if (const auto with = name.rfind(" [");
+        name.ends_with(']') && with != std::string::npos && name.compare(with, 7, " [with ") != 0)
+        name.insert(with + 2, "with ");
+    return block.text_at(runner, file) + ':' + std::to_string(line) + ": " + name +
            ": block: " + triple(at.ctaid) + ", thread: " + triple(at.tid) + " Assertion `" +
            block.text_at(runner, expression) + "` failed.";
 }

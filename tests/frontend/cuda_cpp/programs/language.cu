@@ -283,7 +283,7 @@ end:
     printf("skipped\n");
 }
 __global__ void prints() {
-    printf("%d %u %ld %llu %zu %c %s %5.2f %g %e %x %X %o %p %-4d| %04d %% %hd %lld\n", -1, 2u, 3L, 4ULL,
+    printf("%d %u %ld %llu %lu %c %s %5.2f %g %e %x %X %o %p %-4d| %04d %% %hd %lld\n", -1, 2u, 3L, 4ULL,
            sizeof(int), 'c', "text", 1.5, 2.5f, 1e10, 255, 255, 8, (void*)0x10, 42, 42, (short)-3, 1LL << 40);
 }
 extern "C" __global__ void __launch_bounds__(64, 2) c_name(int* out) {
