@@ -367,8 +367,13 @@ bool StreamWork::is_complete(const Event& event) {
 
 bool StreamWork::is_complete(StreamKey stream) {
     require_calls_allowed();
-    const auto operation = nothing_to_tell() ? nullptr : timeline_.tail(stream);
-    if (operation && !is_complete(operation)) return false;
+    // What the legacy default stream would wait for counts as its own work.
+    std::vector<OperationPtr> last;
+    if (!nothing_to_tell() && stream.handle == StreamKey::legacy_default)
+        last = timeline_.tails_before_default(stream.device);
+    if (const auto own = nothing_to_tell() ? nullptr : timeline_.tail(stream)) last.push_back(own);
+    for (const auto& operation : last)
+        if (operation && !is_complete(operation)) return false;
     order_.host_waits(stream);
     return true;
 }

@@ -69,7 +69,7 @@ constexpr std::array boards{
     Board{"a10", "NVIDIA A10", 8, 6, 72, 24 * GiB, 6 * MiB, 1695, 6251, 384},
     Board{"l4", "NVIDIA L4", 8, 9, 58, 24 * GiB, 48 * MiB, 2040, 6251, 192},
     Board{"l40s", "NVIDIA L40S", 8, 9, 142, 48 * GiB, 96 * MiB, 2520, 9001, 384},
-    Board{"h200", "NVIDIA H200", 9, 0, 132, 141 * GiB, 50 * MiB, 1980, 3201, 6144},
+    Board{"h200", "NVIDIA H200", 9, 0, 132, 141 * GiB, 60 * MiB, 1980, 3201, 6016},
     Board{"b200", "NVIDIA B200", 10, 0, 148, 180 * GiB, 126 * MiB, 1965, 3996, 8192},
     Board{"rtx2080ti", "NVIDIA GeForce RTX 2080 Ti", 7, 5, 68, 11 * GiB, 5632 * KiB, 1545, 7000, 352},
     Board{"rtx3060", "NVIDIA GeForce RTX 3060", 8, 6, 28, 12 * GiB, 3 * MiB, 1777, 7501, 192},

@@ -68,9 +68,13 @@ unsigned blocks_per_multiprocessor(const DeviceProfile& profile, std::uint64_t b
         (block_threads + profile.warp_size - 1) / profile.warp_size * profile.warp_size;
     std::uint64_t blocks = std::min<std::uint64_t>(profile.max_threads_per_multiprocessor / rounded,
                                                    profile.max_blocks_per_multiprocessor);
-    if (shared_bytes != 0)
-        blocks = std::min(
-            blocks, profile.shared_per_multiprocessor / (shared_bytes + profile.shared_reserved_per_block));
+    if (shared_bytes != 0) {
+        // In units of so many bytes (CUDA C++ Best Practices Guide, "Occupancy": NVIDIA's calculator).
+        const std::uint64_t unit = profile.compute_capability_major >= 8 ? 128 : 256;
+        const std::uint64_t used =
+            (shared_bytes + profile.shared_reserved_per_block + unit - 1) / unit * unit;
+        blocks = std::min(blocks, profile.shared_per_multiprocessor / used);
+    }
     return static_cast<unsigned>(blocks);
 }
 

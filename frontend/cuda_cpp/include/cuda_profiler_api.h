@@ -5,4 +5,15 @@
 #include "cuda_runtime_api.h"
 #include "driver_types.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+cudaError_t cudaProfilerStart(void);
+cudaError_t cudaProfilerStop(void);
+
+#ifdef __cplusplus
+}
+#endif
+
 #endif

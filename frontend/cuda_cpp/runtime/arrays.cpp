@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <map>
 #include <mutex>
 
 #include "frontend/cuda_cpp/runtime/host_calls.h"
 #include "frontend/cuda_cpp/runtime/process.h"
+#include "simulator/driver/devices.h"
 #include "simulator/driver/memory.h"
 
 using namespace cudasim;
@@ -40,13 +42,34 @@ bool is_format(const cudaChannelFormatDesc& format) {
            std::all_of(bits.begin() + used, bits.end(), [](int each) { return each == 0; });
 }
 
+/// Arrays are for textures, whose limits they have.
+void require_limits(const HostCall& host, const cudaExtent& extent, unsigned flags) {
+    const auto context = Process::get().current();
+    const auto most = [&](cudaDeviceAttr attribute) {
+        return static_cast<std::size_t>(driver::device_get_attribute(*context, attribute));
+    };
+    const bool is_flat = extent.depth == 0 || (flags & cudaArrayLayered) != 0;
+    const auto widest = extent.height == 0 ? cudaDevAttrMaxTexture1DWidth
+                        : is_flat          ? cudaDevAttrMaxTexture2DWidth
+                                           : cudaDevAttrMaxTexture3DWidth;
+    if (extent.width > most(widest))
+        refuse(host.function, std::to_string(extent.width) +
+                                  " elements in a row, and a texture has at most " +
+                                  std::to_string(most(widest)));
+    const bool is_cube = (flags & cudaArrayCubemap) != 0 && (flags & cudaArrayLayered) == 0;
+    if (is_cube && (extent.depth != 6 || extent.width != extent.height))
+        refuse(host.function, "a cube has six sides, which are squares");
+}
+
 cudaArray_t make_array(const HostCall& host, const cudaChannelFormatDesc* format, const cudaExtent& extent,
                        unsigned flags) {
     require_argument(host.function, format, "the format");
-    if (!is_format(*format)) refuse(host.function, "there are no elements of this format");
+    if (!is_format(*format))
+        refuse(host.function, "there are no elements of this format", cudaErrorInvalidChannelDescriptor);
     if (flags & ~known_flags) refuse(host.function, "there are no such flags: " + driver::hexadecimal(flags));
     if (extent.width == 0 || (extent.height == 0 && extent.depth != 0 && !(flags & cudaArrayLayered)))
         refuse(host.function, "an array without elements");
+    require_limits(host, extent, flags);
     auto array = std::make_unique<Array>();
     array->format = *format, array->extent = extent, array->flags = flags;
     std::size_t bytes = 0;
@@ -79,7 +102,22 @@ Side side_of(const HostCall& host, const ArrayBox& at, const Box& box) {
 void copy_rows(const HostCall& host, const Side& target, const Side& source, const Box& box,
                cudaMemcpyKind kind, const cudaStream_t* stream) {
     const auto current = Process::get().current();
-    copy(host.function, current, target, source, box, kind, stream_if(current, stream, host.function));
+    copy(host, current, target, source, box, kind, stream_if(current, stream, host.function));
+}
+
+/// @param wrong the kinds that contradict an array as the target of the copy, or as its source
+void require_kind(const HostCall& host, cudaMemcpyKind kind, std::initializer_list<cudaMemcpyKind> wrong) {
+    if (std::ranges::find(wrong, kind) != wrong.end())
+        refuse(host.function, "the direction is wrong: arrays lie in the device's memory",
+               cudaErrorInvalidMemcpyDirection);
+}
+
+void require_pitch(const HostCall& host, std::size_t pitch, const Box& box) {
+    if (pitch < box.width && box.height != 0)
+        refuse(host.function,
+               "rows of " + std::to_string(box.width) + " bytes do not fit into a pitch of " +
+                   std::to_string(pitch),
+               cudaErrorInvalidPitchValue);
 }
 
 /// Copies that count bytes, and go on in the next row where one ends (cudaMemcpyToArray): done row by row.
@@ -118,7 +156,8 @@ namespace cudasim::cudart {
 const Array& require_array(cudaArray_const_t array, const char* function) {
     const std::lock_guard lock(arrays().mutex);
     const auto found = arrays().alive.find(array);
-    if (found == arrays().alive.end()) refuse(function, "this is no array, or one that was freed");
+    if (found == arrays().alive.end())
+        refuse(function, "this is no array, or one that was freed", cudaErrorInvalidResourceHandle);
     return *found->second;
 }
 
@@ -212,6 +251,8 @@ cudaError_t cudaMemcpy2DToArray(cudaArray_t target, size_t x_bytes, size_t y, co
                                 size_t source_pitch, size_t width, size_t height, cudaMemcpyKind kind) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
+        require_kind(host, kind, {cudaMemcpyDeviceToHost, cudaMemcpyHostToHost});
+        require_pitch(host, source_pitch, {width, height});
         copy_rows(host, side_of(host, {target, x_bytes, y}, {width, height}),
                   {address_of(source), source_pitch}, {width, height}, kind, nullptr);
     });
@@ -222,6 +263,8 @@ cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t target, size_t x_bytes, size_t 
                                      cudaStream_t stream) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
+        require_kind(host, kind, {cudaMemcpyDeviceToHost, cudaMemcpyHostToHost});
+        require_pitch(host, source_pitch, {width, height});
         copy_rows(host, side_of(host, {target, x_bytes, y}, {width, height}),
                   {address_of(source), source_pitch}, {width, height}, kind, &stream);
     });
@@ -231,6 +274,8 @@ cudaError_t cudaMemcpy2DFromArray(void* target, size_t target_pitch, cudaArray_c
                                   size_t y, size_t width, size_t height, cudaMemcpyKind kind) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
+        require_kind(host, kind, {cudaMemcpyHostToDevice, cudaMemcpyHostToHost});
+        require_pitch(host, target_pitch, {width, height});
         copy_rows(host, {address_of(target), target_pitch},
                   side_of(host, {source, x_bytes, y}, {width, height}), {width, height}, kind, nullptr);
     });
@@ -241,6 +286,8 @@ cudaError_t cudaMemcpy2DFromArrayAsync(void* target, size_t target_pitch, cudaAr
                                        cudaMemcpyKind kind, cudaStream_t stream) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
+        require_kind(host, kind, {cudaMemcpyHostToDevice, cudaMemcpyHostToHost});
+        require_pitch(host, target_pitch, {width, height});
         copy_rows(host, {address_of(target), target_pitch},
                   side_of(host, {source, x_bytes, y}, {width, height}), {width, height}, kind, &stream);
     });
@@ -251,6 +298,7 @@ cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t target, size_t target_x_bytes, 
                                      size_t width, size_t height, cudaMemcpyKind kind) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
+        require_kind(host, kind, {cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyHostToHost});
         const Box box{width, height};
         copy_rows(host, side_of(host, {target, target_x_bytes, target_y}, box),
                   side_of(host, {source, source_x_bytes, source_y}, box), box, kind, nullptr);

@@ -16,8 +16,6 @@ namespace cudasim::cudart {
 
 /// Notes the result as cudaGetLastError() has it.
 cudaError_t noted(cudaError_t result);
-/// No error is noted any more: cudaDeviceReset().
-void forget_last_error();
 
 /// Ends a call with this result.
 [[noreturn]] void fail(const char* call, cudaError_t code, const std::string& reason);

@@ -34,37 +34,51 @@ Place place_of(const Current& current, std::uint64_t address) {
 
 enum class Direction { to_device, from_device, within_device, on_host };
 
-Direction direction_of(const char* function, cudaMemcpyKind kind, Place target, Place source) {
+/// By the addresses alone.
+Direction direction_between(Place target, Place source) {
+    if (target == Place::pageable && source == Place::pageable) return Direction::on_host;
+    if (target == Place::pageable) return Direction::from_device;
+    if (source == Place::pageable) return Direction::to_device;
+    return Direction::within_device;
+}
+
+Direction direction_of(const HostCall& host, cudaMemcpyKind kind, Place target, Place source) {
+    bool is_as_said = true;
     const auto require_device = [&](Place place, const char* what) {
         if (place == Place::pageable)
-            refuse(function, std::string("the direction is wrong: the ") + what +
-                                 " is host memory, and the copy's kind says device");
+            refuse(host.function, std::string("the direction is wrong: the ") + what +
+                                      " is host memory, and the copy's kind says device");
     };
-    const auto require_host = [&](Place place, const char* what) {
-        if (place == Place::device)
-            refuse(function, std::string("the direction is wrong: the ") + what +
-                                 " is device memory, and the copy's kind says host");
+    const auto expect_host = [&](Place place, const char* what) {
+        if (place != Place::device) return;
+        is_as_said = false;
+        report_mistake(host, {host.function, driver::CudaResult::invalid_value,
+                              std::string("the direction is wrong: the ") + what +
+                                  " is device memory, and the copy's kind says host; it is copied"});
+    };
+    const auto as_said = [&](Direction said) {
+        return is_as_said ? said : direction_between(target, source);
     };
     switch (kind) {
         case cudaMemcpyHostToHost:
-            require_host(target, "target"), require_host(source, "source");
-            return Direction::on_host;
+            expect_host(target, "target"), expect_host(source, "source");
+            return as_said(Direction::on_host);
         case cudaMemcpyHostToDevice:
-            require_device(target, "target"), require_host(source, "source");
-            return Direction::to_device;
+            require_device(target, "target"), expect_host(source, "source");
+            return as_said(Direction::to_device);
         case cudaMemcpyDeviceToHost:
-            require_host(target, "target"), require_device(source, "source");
-            return Direction::from_device;
+            if (source == Place::pageable && target == Place::device)
+                refuse(host.function,
+                       "the direction is wrong: the target is device memory, and the source is not");
+            require_device(source, "source"), expect_host(target, "target");
+            return as_said(Direction::from_device);
         case cudaMemcpyDeviceToDevice:
             require_device(target, "target"), require_device(source, "source");
             return Direction::within_device;
         case cudaMemcpyDefault:
-            if (target == Place::pageable && source == Place::pageable) return Direction::on_host;
-            if (target == Place::pageable) return Direction::from_device;
-            if (source == Place::pageable) return Direction::to_device;
-            return Direction::within_device;
+            return direction_between(target, source);
     }
-    refuse(function, "there is no copy of kind " + std::to_string(static_cast<int>(kind)),
+    refuse(host.function, "there is no copy of kind " + std::to_string(static_cast<int>(kind)),
            cudaErrorInvalidMemcpyDirection);
 }
 
@@ -92,8 +106,9 @@ void join_rows(Box& box, Side& one, Side& other) {
     }
 }
 
+/// @param too_narrow the result where rows do not fit into the pitch
 /// @return whether there is anything to do
-bool require_possible(const char* function, const Box& box, const Side& side) {
+bool require_possible(const char* function, const Box& box, const Side& side, cudaError_t too_narrow) {
     if (box.width == 0 || box.height == 0 || box.depth == 0) return false;
     if (box.width > too_many || box.height > too_many / box.width ||
         box.depth > too_many / box.width / box.height)
@@ -103,7 +118,7 @@ bool require_possible(const char* function, const Box& box, const Side& side) {
         refuse(function,
                "rows of " + std::to_string(box.width) + " bytes do not fit into a pitch of " +
                    std::to_string(side.pitch),
-               cudaErrorInvalidPitchValue);
+               too_narrow);
     return true;
 }
 
@@ -134,16 +149,21 @@ streams::StreamKey stream_of(const Current& current, cudaStream_t stream, const 
     return driver::require_stream(reinterpret_cast<std::uint64_t>(stream), current->device(), function);
 }
 
-void copy(const char* function, const Current& current, Side target, Side source, Box box,
+void copy(const HostCall& host, const Current& current, Side target, Side source, Box box,
           cudaMemcpyKind kind, WhereToRun where) {
-    if (!require_possible(function, box, target) || !require_possible(function, box, source)) {
-        current->require_usable(function);
+    const char* const function = host.function;
+    if (!require_possible(function, box, target, cudaErrorInvalidPitchValue) ||
+        !require_possible(function, box, source, cudaErrorInvalidPitchValue))
         return;
-    }
+    current->require_usable(function);
+    for (const Side& side : {target, source})
+        if (side.pitch != 0 && side.pitch < box.width)
+            refuse(function, "a row of " + std::to_string(box.width) + " bytes is longer than the pitch of " +
+                                 std::to_string(side.pitch));
     require_argument(function, reinterpret_cast<const void*>(target.address), "the target");
     require_argument(function, reinterpret_cast<const void*>(source.address), "the source");
     const Place at_target = place_of(current, target.address), at_source = place_of(current, source.address);
-    const Direction direction = direction_of(function, kind, at_target, at_source);
+    const Direction direction = direction_of(host, kind, at_target, at_source);
     join_rows(box, target, source);
     if (!where && direction == Direction::on_host)
         driver::StreamWork::of_this_process().synchronize_default(current->device());
@@ -153,10 +173,8 @@ void copy(const char* function, const Current& current, Side target, Side source
 
 void fill(const char* function, const Current& current, Side target, std::uint32_t value,
           unsigned element_bytes, Box box, WhereToRun where) {
-    if (!require_possible(function, box, target)) {
-        current->require_usable(function);
-        return;
-    }
+    if (!require_possible(function, box, target, cudaErrorInvalidValue)) return;
+    current->require_usable(function);
     require_argument(function, reinterpret_cast<const void*>(target.address), "the memory");
     if (place_of(current, target.address) == Place::pageable)
         refuse(function, "this is host memory that CUDA does not know; use memset");

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "frontend/cuda_cpp/runtime/host_calls.h"
 #include "simulator/driver/context.h"
 #include "simulator/driver/error.h"
 #include "simulator/streams/timeline.h"
@@ -47,9 +48,10 @@ using WhereToRun = std::optional<streams::StreamKey>;
     return stream == nullptr ? WhereToRun{} : stream_of(current, *stream, function);
 }
 
+/// A kind that says host for memory of the device is a mistake that a GPU does not mind: it is reported.
 /// @throws driver::Error with cudaErrorInvalidMemcpyDirection for a kind that does not exist,
-/// cudaErrorInvalidValue for memory that is not on the side the kind says, or not large enough
-void copy(const char* function, const std::shared_ptr<driver::Context>& current, Side target, Side source,
+/// cudaErrorInvalidValue for host memory where the kind says device, and for memory that is not large enough
+void copy(const HostCall& host, const std::shared_ptr<driver::Context>& current, Side target, Side source,
           Box box, cudaMemcpyKind kind, WhereToRun where);
 
 /// @param element_bytes 1, 2 or 4: of the value

@@ -9,6 +9,7 @@
 #include "frontend/cuda_cpp/runtime/older_properties.h"
 #include "frontend/cuda_cpp/runtime/process.h"
 #include "simulator/driver/device_attributes.h"
+#include "simulator/driver/memory.h"
 #include "simulator/driver/simulated_device.h"
 #include "simulator/driver/visible_devices.h"
 
@@ -46,7 +47,7 @@ void fill(const driver::Context& device, cudaDeviceProp& result) {
     std::memset(&result, 0, sizeof result);
     std::strncpy(result.name, profile.name.c_str(), sizeof result.name - 1);
     write_uuid(profile, Process::get().position(device.device()), result.uuid);
-    result.totalGlobalMem = profile.total_memory;
+    result.totalGlobalMem = driver::mem_get_info(device).total;
     result.sharedMemPerBlock = profile.shared_per_block;
     result.sharedMemPerMultiprocessor = profile.shared_per_multiprocessor;
     result.sharedMemPerBlockOptin = profile.shared_per_block_optin;

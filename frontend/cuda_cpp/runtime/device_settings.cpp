@@ -22,7 +22,7 @@ void DeviceSettings::reset() {
     flags = cudaDeviceScheduleAuto;
     cache = cudaFuncCachePreferNone;
     limits_[cudaLimitStackSize] = 1024;
-    limits_[cudaLimitPrintfFifoSize] = std::size_t{1} << 20;
+    limits_[cudaLimitPrintfFifoSize] = 8650752;  // of an H200 (docs/gpu_results.md)
     limits_[cudaLimitMallocHeapSize] = std::size_t{8} << 20;
     limits_[cudaLimitDevRuntimeSyncDepth] = 0;
     limits_[cudaLimitDevRuntimePendingLaunchCount] = 2048;

@@ -1,8 +1,11 @@
 // Pages "Device Management" and "Peer Device Memory Access" of the CUDA Runtime API.
 #include "simulator/driver/devices.h"
 
+#include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <limits>
@@ -12,6 +15,7 @@
 #include "frontend/cuda_cpp/runtime/handles.h"
 #include "frontend/cuda_cpp/runtime/memory_findings.h"
 #include "frontend/cuda_cpp/runtime/process.h"
+#include "frontend/cuda_cpp/runtime/programs.h"
 #include "simulator/driver/background_launch.h"
 #include "simulator/driver/simulated_device.h"
 #include "simulator/driver/stream_work.h"
@@ -30,6 +34,31 @@ void require_device_flags(const char* call, unsigned flags) {
     const unsigned schedule = flags & schedule_flags;
     if ((flags & ~known_flags) != 0 || (schedule & (schedule - 1)) != 0)
         fail(call, cudaErrorInvalidValue, "unknown or contradictory flags " + std::to_string(flags));
+}
+
+/// What a device sets when a limit is asked for, as an H200 does (docs/gpu_results.md).
+std::size_t granted(cudaLimit limit, std::size_t wanted) {
+    constexpr std::size_t KiB = 1024, MiB = 1024 * KiB;
+    const auto rounded = [&](std::size_t unit, std::size_t least, std::size_t most) {
+        return std::clamp((std::min(wanted, most) + unit - 1) / unit * unit, least, most);
+    };
+    constexpr std::size_t largest_stack = 512 * KiB - 16;
+    const std::size_t most = limit == cudaLimitStackSize               ? largest_stack
+                             : limit == cudaLimitMaxL2FetchGranularity ? 128
+                                                                       : SIZE_MAX;
+    if (wanted > most)
+        fail("cudaDeviceSetLimit", cudaErrorInvalidValue,
+             std::to_string(wanted) + " is too much: at most " + std::to_string(most));
+    switch (limit) {
+        case cudaLimitStackSize:
+            return rounded(16, 0, largest_stack);
+        case cudaLimitPrintfFifoSize:
+            return rounded(256, 512 * KiB, 2048 * MiB);
+        case cudaLimitMallocHeapSize:
+            return rounded(64 * KiB, 4 * MiB, std::size_t{1} << 62);
+        default:
+            return wanted;
+    }
 }
 
 /// Of PCI: domain, bus, device.
@@ -125,7 +154,7 @@ cudaError_t cudaDeviceReset() {
         if (Process::get().has_made_devices()) tell_memory_before_reset(*current);
         (void)current->reset();
         DeviceSettings::of(*current).reset();
-        forget_last_error();
+        Programs::of_this_process().forget_device(*current);
     });
 }
 
@@ -133,9 +162,11 @@ cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
     constexpr auto name = "cudaDeviceGetPCIBusId";
     return call(name, [&] {
         require_argument(name, text, "what the text is written to");
-        if (length <= 0) fail(name, cudaErrorInvalidValue, "no room for the text");
         (void)Process::get().device(device, name);
-        std::snprintf(text, static_cast<std::size_t>(length), "%s", bus_id(device).c_str());
+        const std::string identifier = bus_id(device);
+        if (length <= static_cast<int>(identifier.size()))
+            fail(name, cudaErrorInvalidValue, "no room for the text");
+        std::snprintf(text, static_cast<std::size_t>(length), "%s", identifier.c_str());
     });
 }
 
@@ -171,8 +202,9 @@ cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
     constexpr auto name = "cudaDeviceSetLimit";
     return call(name, [&] {
         const auto context = Process::get().usable(name);
-        DeviceSettings::of(*context).limit(limit, name) = value;
-        if (limit == cudaLimitMallocHeapSize) context->engine()->device.set_heap_limit(value);
+        auto& current = DeviceSettings::of(*context).limit(limit, name);
+        current = granted(limit, value);
+        if (limit == cudaLimitMallocHeapSize) context->engine()->device.set_heap_limit(current);
     });
 }
 
@@ -260,7 +292,7 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
         const auto current = Process::get().usable(name);
         const auto other = Process::get().device(peer, name);
         if (flags != 0) fail(name, cudaErrorInvalidValue, "flags must be 0");
-        if (other == current) fail(name, cudaErrorInvalidDevice, "a device is no peer of itself");
+        if (other == current) fail(name, cudaErrorPeerAccessUnsupported, "a device is no peer of itself");
         current->enable_peer_access(*other);
     });
 }
@@ -308,11 +340,11 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
 }
 
 cudaError_t cudaProfilerStart() {
-    return call("cudaProfilerStart", [] { (void)Process::get().current(); });
+    return call("cudaProfilerStart", [] { (void)Process::get().usable("cudaProfilerStart"); });
 }
 
 cudaError_t cudaProfilerStop() {
-    return call("cudaProfilerStop", [] { (void)Process::get().current(); });
+    return call("cudaProfilerStop", [] { (void)Process::get().usable("cudaProfilerStop"); });
 }
 
 // Page "Thread Management", of CUDA before 13.

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <new>
+#include <utility>
 
 #include "frontend/cuda_cpp/runtime/calls.h"
 #include "frontend/cuda_cpp/runtime/process.h"
@@ -37,20 +38,12 @@ const ErrorText* text_of(cudaError_t error) {
     return nullptr;
 }
 
-bool lasts(cudaError_t error) {
-    const auto result = findings::cuda_result(static_cast<int>(error));
-    return result && findings::info(*result).lasting == findings::Lasting::sticky;
-}
-
 }  // namespace
 
 cudaError_t noted(cudaError_t result) {
-    if (result != cudaSuccess) last_error = result;
+    // "Not ready" is an answer: cudaGetLastError() does not tell it.
+    if (result != cudaSuccess && result != cudaErrorNotReady) last_error = result;
     return result;
-}
-
-void forget_last_error() {
-    last_error = cudaSuccess;
 }
 
 cudaError_t caught(const char* call) noexcept try { throw; } catch (const driver::Error& error) {
@@ -98,12 +91,10 @@ using namespace cudasim::cudart;
 
 extern "C" {
 
-/// An error that lasts is told again by every call until the device is reset.
+/// Also an error that lasts is told once by this call; every other call tells it again.
 cudaError_t cudaGetLastError() {
     note_errors_asked();
-    const cudaError_t error = last_error;
-    if (error != cudaSuccess && !lasts(error)) last_error = cudaSuccess;
-    return error;
+    return std::exchange(last_error, cudaSuccess);
 }
 
 cudaError_t cudaPeekAtLastError() {

@@ -31,6 +31,8 @@ cudaError_t record(const char* name, cudaEvent_t event, cudaStream_t stream, uns
     return call(name, [&] {
         const auto current = Process::get().usable(name);
         if (flags > cudaEventRecordExternal) fail(name, cudaErrorInvalidValue, "unknown flags");
+        if (flags == cudaEventRecordExternal)
+            fail(name, cudaErrorIllegalState, "cudaEventRecordExternal is for streams that are captured");
         const auto recorded = Handles::of_this_process().event(event, name);
         driver::StreamWork::of_this_process().record(*recorded, key_of(stream, *current, name));
     });
@@ -49,8 +51,9 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
     constexpr auto name = "cudaEventDestroy";
     return call(name, [&] {
-        (void)Process::get().current();
+        const auto current = Process::get().current();
         Handles::of_this_process().destroy_event(event, name);
+        current->require_usable(name);
     });
 }
 

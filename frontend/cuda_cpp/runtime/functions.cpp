@@ -54,16 +54,16 @@ cudaError_t active_blocks(const char* name, int* blocks, const void* function, i
                           size_t shared_bytes, unsigned flags) {
     return call(name, [&] {
         require_argument(name, blocks, "what the number of blocks is written to");
-        *blocks = 0;
         if (flags > cudaOccupancyDisableCachingOverride) fail(name, cudaErrorInvalidValue, "unknown flags");
         if (threads <= 0) fail(name, cudaErrorInvalidValue, "a block has at least one thread");
         const auto kernel = kernel_of(function, name);
         const auto& profile = kernel->profile();
-        const std::uint64_t used = kernel->static_shared_bytes();
-        const std::uint64_t most = std::max(profile.shared_per_block, profile.shared_per_block_optin);
-        if (shared_bytes > most - std::min(used, most)) return;
-        *blocks = static_cast<int>(driver::active_blocks(
-            profile, kernel->most_threads(), static_cast<std::uint64_t>(threads), used + shared_bytes));
+        *blocks = 0;
+        if (shared_bytes > kernel->most_dynamic_shared_bytes()) return;
+        // __launch_bounds__ limits launches, not this answer.
+        *blocks = static_cast<int>(driver::active_blocks(profile, profile.max_threads_per_block,
+                                                         static_cast<std::uint64_t>(threads),
+                                                         kernel->static_shared_bytes() + shared_bytes));
     });
 }
 
@@ -181,16 +181,19 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* shared_bytes, cons
     constexpr auto name = "cudaOccupancyAvailableDynamicSMemPerBlock";
     return call(name, [&] {
         require_argument(name, shared_bytes, "what the size is written to");
-        *shared_bytes = 0;
         if (blocks <= 0 || threads <= 0)
             fail(name, cudaErrorInvalidValue, "the numbers of blocks and threads must be at least 1");
         const auto kernel = kernel_of(function, name);
         const auto& profile = kernel->profile();
+        if (driver::active_blocks(profile, profile.max_threads_per_block, static_cast<std::uint64_t>(threads),
+                                  0) < static_cast<unsigned>(blocks))
+            fail(name, cudaErrorInvalidValue,
+                 "no multiprocessor holds " + std::to_string(blocks) + " blocks of " +
+                     std::to_string(threads) + " threads");
+        // As an H200 answers: what is reserved for each block is not counted.
         const std::uint64_t of_each = profile.shared_per_multiprocessor / static_cast<unsigned>(blocks);
-        const std::uint64_t used = kernel->static_shared_bytes() + profile.shared_reserved_per_block;
-        const std::uint64_t most = std::max(profile.shared_per_block, profile.shared_per_block_optin) -
-                                   kernel->static_shared_bytes();
-        *shared_bytes = of_each > used ? std::min(of_each - used, most) : 0;
+        const std::uint64_t used = kernel->static_shared_bytes();
+        *shared_bytes = of_each > used ? std::min(of_each - used, kernel->most_dynamic_shared_bytes()) : 0;
     });
 }
 

@@ -128,11 +128,11 @@ execution::LaunchConfiguration checked_configuration(const LaunchRequest& reques
         try {
             execution::check_configuration(profile, configuration);
         } catch (const execution::CudaError& error) {
-            refuse(request, kernel, cudaErrorInvalidConfiguration, error.what());
+            refuse(request, kernel, cudaErrorInvalidValue, error.what());
         }
     }
     if (configuration.block.volume() > kernel.most_threads())
-        refuse(request, kernel, cudaErrorLaunchOutOfResources,
+        refuse(request, kernel, cudaErrorInvalidValue,
                std::to_string(configuration.block.volume()) +
                    " threads per block, and the kernel was compiled with __launch_bounds__(" +
                    std::to_string(kernel.most_threads()) + ")");
@@ -324,8 +324,6 @@ void apply(const cudaLaunchAttribute& attribute, const char* call, LaunchRequest
     const auto& value = attribute.val;
     switch (attribute.id) {
         case cudaLaunchAttributeCooperative:
-            if (value.cooperative != 0 && value.cooperative != 1)
-                fail(call, cudaErrorInvalidValue, "the attribute cooperative is neither 0 nor 1");
             request.cooperative = value.cooperative != 0;
             return;
         case cudaLaunchAttributeClusterDimension:

@@ -56,9 +56,17 @@ HostFlags& host_flags() {
 /// Page-locked memory can be used by kernels on every system with unified addressing, whatever the flags say
 /// (CUDA C++ Programming Guide, "Unified Virtual Address Space").
 void* allocate_host(const HostCall& host, std::size_t bytes) {
-    const auto current = Process::get().current();
+    const auto current = Process::get().usable(host.function);
     if (bytes == 0) return nullptr;
     return reinterpret_cast<void*>(driver::mem_host_alloc(current, bytes, true, host.label()));
+}
+
+/// Memory that CUDA has allocated is not registered.
+void require_unknown(const HostCall& host, const std::shared_ptr<driver::Context>& current,
+                     std::uint64_t address) {
+    const auto range = driver::HostRanges::of_this_process().find(address);
+    if (range ? !range->registered : driver::owner_of(current, address)->engine()->device.owns(address))
+        refuse(host.function, "this is memory that was allocated by CUDA");
 }
 
 void require_size(const HostCall& host, std::size_t bytes) {
@@ -67,15 +75,18 @@ void require_size(const HostCall& host, std::size_t bytes) {
            cudaErrorMemoryAllocation);
 }
 
-/// Of rows of `width` bytes; 0 for a width of 0.
-std::size_t pitch_of(const HostCall& host, std::size_t width) {
-    require_size(host, width);
-    return (width + pitch_alignment - 1) / pitch_alignment * pitch_alignment;
+/// Of rows of `width` bytes; 0 where there are none.
+std::size_t pitch_of(const HostCall& host, std::size_t width, std::size_t rows) {
+    constexpr auto too_wide = std::size_t{1} << 62;
+    if (width > too_wide) refuse(host.function, "no memory has rows of " + std::to_string(width) + " bytes");
+    return rows == 0 ? 0 : (width + pitch_alignment - 1) / pitch_alignment * pitch_alignment;
 }
 
 std::size_t product(const HostCall& host, std::size_t one, std::size_t other) {
     std::size_t result = 0;
-    if (__builtin_mul_overflow(one, other, &result)) result = SIZE_MAX;
+    if (__builtin_mul_overflow(one, other, &result))
+        refuse(host.function,
+               std::to_string(one) + " times " + std::to_string(other) + " bytes: no memory is so large");
     require_size(host, result);
     return result;
 }
@@ -91,7 +102,7 @@ cudaError_t cudaMalloc(void** pointer, size_t bytes) {
         const auto current = Process::get().current();
         *pointer = nullptr;
         require_size(host, bytes);
-        if (bytes == 0) return current->require_usable(host.function);
+        if (bytes == 0) return;
         *pointer = reinterpret_cast<void*>(driver::mem_alloc(*current, bytes, host.label()));
     });
 }
@@ -115,7 +126,7 @@ cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t 
         require_argument(host.function, pitch, "what the pitch is written to");
         const auto current = Process::get().current();
         *pointer = nullptr;
-        *pitch = pitch_of(host, width);
+        *pitch = pitch_of(host, width, height);
         if (const std::size_t bytes = product(host, *pitch, height))
             *pointer = reinterpret_cast<void*>(driver::mem_alloc(*current, bytes, host.label()));
     });
@@ -126,9 +137,9 @@ cudaError_t cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent) {
     return call_of_host(host, [&] {
         require_argument(host.function, pointer, "what the address is written to");
         const auto current = Process::get().current();
-        *pointer = {nullptr, pitch_of(host, extent.width), extent.width, extent.height};
-        if (const std::size_t bytes =
-                product(host, product(host, pointer->pitch, extent.height), extent.depth))
+        const std::size_t rows = product(host, extent.height, extent.depth);
+        *pointer = {nullptr, pitch_of(host, extent.width, rows), extent.width, extent.height};
+        if (const std::size_t bytes = product(host, pointer->pitch, rows))
             pointer->ptr = reinterpret_cast<void*>(driver::mem_alloc(*current, bytes, host.label()));
     });
 }
@@ -158,10 +169,12 @@ cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned flags) {
 cudaError_t cudaFreeHost(void* pointer) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
-        (void)Process::get().current();
-        if (pointer == nullptr) return;
-        driver::mem_free_host(address_of(pointer));
-        host_flags().forget(address_of(pointer));
+        const auto current = Process::get().current();
+        if (pointer != nullptr) {
+            driver::mem_free_host(address_of(pointer));
+            host_flags().forget(address_of(pointer));
+        }
+        current->require_usable(host.function);
     });
 }
 
@@ -174,6 +187,7 @@ cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned flags) {
             refuse(host.function, "there are no such flags: " + driver::hexadecimal(flags));
         if (bytes > UINT64_MAX - address_of(pointer))
             refuse(host.function, std::to_string(bytes) + " bytes: no memory is so large");
+        require_unknown(host, current, address_of(pointer));
         driver::mem_host_register(current, address_of(pointer), bytes, true, host.label());
         host_flags().note(address_of(pointer), flags | cudaHostRegisterMapped);
     });
@@ -184,6 +198,10 @@ cudaError_t cudaHostUnregister(void* pointer) {
     return call_of_host(host, [&] {
         (void)Process::get().current();
         require_argument(host.function, pointer, "the memory");
+        if (const auto range = driver::HostRanges::of_this_process().find(address_of(pointer));
+            range && (!range->registered || range->address != address_of(pointer)))
+            refuse(host.function, range->registered ? "the memory was registered by a lower address"
+                                                    : "this memory was not registered, but allocated");
         driver::mem_host_unregister(address_of(pointer));
         host_flags().forget(address_of(pointer));
     });
@@ -195,6 +213,10 @@ cudaError_t cudaHostGetDevicePointer(void** pointer, void* host_pointer, unsigne
         require_argument(host.function, pointer, "what the address is written to");
         if (flags != 0) refuse(host.function, "the flags have to be 0");
         (void)Process::get().current();
+        *pointer = nullptr;
+        if (const auto range = driver::HostRanges::of_this_process().find(address_of(host_pointer));
+            range && range->kind == driver::HostMemory::managed)
+            refuse(host.function, "this is managed memory: it has one address, of host and devices");
         *pointer = reinterpret_cast<void*>(driver::mem_host_get_device_pointer(address_of(host_pointer)));
     });
 }
@@ -214,11 +236,11 @@ cudaError_t cudaHostGetFlags(unsigned* flags, void* host_pointer) {
 cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
-        require_argument(host.function, free_bytes, "what the free bytes are written to");
-        require_argument(host.function, total_bytes, "what all bytes are written to");
-        const auto info = driver::mem_get_info(*Process::get().current());
-        *free_bytes = info.free;
-        *total_bytes = info.total;
+        require_optional(host.function, free_bytes, "what the free bytes are written to");
+        require_optional(host.function, total_bytes, "what all bytes are written to");
+        const auto info = driver::mem_get_info(*Process::get().usable(host.function));
+        if (free_bytes != nullptr) *free_bytes = info.free;
+        if (total_bytes != nullptr) *total_bytes = info.total;
     });
 }
 

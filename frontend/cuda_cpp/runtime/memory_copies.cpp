@@ -17,7 +17,7 @@ namespace {
 void copy_bytes(const HostCall& host, void* target, const void* source, std::size_t bytes,
                 cudaMemcpyKind kind, const cudaStream_t* stream) {
     const auto current = Process::get().current();
-    copy(host.function, current, {address_of(target)}, {address_of(source)}, {bytes}, kind,
+    copy(host, current, {address_of(target)}, {address_of(source)}, {bytes}, kind,
          stream_if(current, stream, host.function));
 }
 
@@ -25,12 +25,12 @@ void copy_rows(const HostCall& host, void* target, std::size_t target_pitch, con
                std::size_t source_pitch, std::size_t width, std::size_t height, cudaMemcpyKind kind,
                const cudaStream_t* stream) {
     const auto current = Process::get().current();
-    copy(host.function, current, {address_of(target), target_pitch}, {address_of(source), source_pitch},
+    copy(host, current, {address_of(target), target_pitch}, {address_of(source), source_pitch},
          {width, height}, kind, stream_if(current, stream, host.function));
 }
 
 void require_device(const HostCall& host, int device) {
-    (void)driver::Devices::of_this_process().get(device, host.function);
+    (void)Process::get().device(device, host.function);
 }
 
 void copy_peer(const HostCall& host, void* target, int target_device, const void* source, int source_device,
@@ -80,20 +80,46 @@ void copy_box(const HostCall& host, const Operand& target, const Operand& source
         refuse(host.function, "the elements of the arrays differ in size");
     const std::size_t element = target.is_array ? target.element_bytes : source.element_bytes;
     const auto current = Process::get().current();
-    copy(host.function, current, target.side, source.side,
-         {extent.width * element, extent.height, extent.depth}, kind,
+    copy(host, current, target.side, source.side, {extent.width * element, extent.height, extent.depth}, kind,
          stream_if(current, stream, host.function));
 }
 
-void copy_3d(const HostCall& host, const cudaMemcpy3DParms* p, const cudaStream_t* stream) {
+/// Of a copy between pointers: what the engine sees as addresses only.
+void require_fitting(const HostCall& host, const cudaPitchedPtr& pointer, const cudaPos& position,
+                     const cudaExtent& extent) {
+    if (extent.depth > 1 && extent.height > pointer.ysize)
+        refuse(host.function,
+               std::to_string(extent.height) + " rows, and a slice of the memory has " +
+                   std::to_string(pointer.ysize),
+               cudaErrorInvalidPitchValue);
+    if (pointer.pitch != 0 && position.x != 0 &&
+        (position.x > pointer.pitch || extent.width > pointer.pitch - position.x))
+        refuse(host.function, std::to_string(extent.width) + " bytes from byte " +
+                                  std::to_string(position.x) + " on do not lie in a row of " +
+                                  std::to_string(pointer.pitch));
+}
+
+/// @return false where nothing is to be copied, whatever the description says besides
+template <typename Description>
+bool require_3d(const HostCall& host, const Description* p) {
     require_argument(host.function, p, "the description of the copy");
+    if (p->extent.width == 0 || p->extent.height == 0 || p->extent.depth == 0) return false;
+    if (p->dstArray == nullptr && p->srcArray == nullptr) {
+        require_fitting(host, p->dstPtr, p->dstPos, p->extent);
+        require_fitting(host, p->srcPtr, p->srcPos, p->extent);
+    }
+    return true;
+}
+
+void copy_3d(const HostCall& host, const cudaMemcpy3DParms* p, const cudaStream_t* stream) {
+    if (!require_3d(host, p)) return;
     copy_box(host, operand_of(host, p->dstArray, p->dstPtr, p->dstPos, p->extent, "the target"),
              operand_of(host, p->srcArray, p->srcPtr, p->srcPos, p->extent, "the source"), p->extent, p->kind,
              stream);
 }
 
 void copy_3d_peer(const HostCall& host, const cudaMemcpy3DPeerParms* p, const cudaStream_t* stream) {
-    require_argument(host.function, p, "the description of the copy");
+    if (!require_3d(host, p)) return;
     require_device(host, p->dstDevice), require_device(host, p->srcDevice);
     copy_box(host, operand_of(host, p->dstArray, p->dstPtr, p->dstPos, p->extent, "the target"),
              operand_of(host, p->srcArray, p->srcPtr, p->srcPos, p->extent, "the source"), p->extent,

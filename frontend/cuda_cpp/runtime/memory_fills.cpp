@@ -18,6 +18,12 @@ void fill_bytes(const HostCall& host, const Side& side, int value, const Box& bo
          stream_if(current, stream, host.function));
 }
 
+void require_rows(const HostCall& host, const cudaPitchedPtr& pointer, const cudaExtent& extent) {
+    if (extent.width == 0 || extent.depth == 0 || extent.height <= pointer.ysize) return;
+    refuse(host.function, std::to_string(extent.height) + " rows, and a slice of the memory has " +
+                              std::to_string(pointer.ysize));
+}
+
 Side side_of(const cudaPitchedPtr& pointer) {
     return {address_of(pointer.ptr), pointer.pitch, pointer.pitch * pointer.ysize};
 }
@@ -52,6 +58,7 @@ cudaError_t cudaMemset2DAsync(void* pointer, size_t pitch, int value, size_t wid
 cudaError_t cudaMemset3D(cudaPitchedPtr pointer, int value, cudaExtent extent) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
+        require_rows(host, pointer, extent);
         fill_bytes(host, side_of(pointer), value, {extent.width, extent.height, extent.depth}, nullptr);
     });
 }
@@ -59,6 +66,7 @@ cudaError_t cudaMemset3D(cudaPitchedPtr pointer, int value, cudaExtent extent) {
 cudaError_t cudaMemset3DAsync(cudaPitchedPtr pointer, int value, cudaExtent extent, cudaStream_t stream) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
+        require_rows(host, pointer, extent);
         fill_bytes(host, side_of(pointer), value, {extent.width, extent.height, extent.depth}, &stream);
     });
 }

@@ -7,9 +7,11 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <vector>
 
 #include "frontend/cuda_cpp/runtime/copies.h"
 #include "frontend/cuda_cpp/runtime/host_calls.h"
+#include "frontend/cuda_cpp/runtime/managed_variables.h"
 #include "frontend/cuda_cpp/runtime/process.h"
 #include "simulator/driver/devices.h"
 #include "simulator/driver/memory.h"
@@ -66,15 +68,23 @@ AllAdvice& all_advice() {
     return only;
 }
 
+/// @throws driver::Error with cudaErrorInvalidValue for a pointer to other memory
+execution::AddressRange managed_range(const HostCall& host, const void* pointer) {
+    const auto range = driver::HostRanges::of_this_process().find(address_of(pointer));
+    if (range && range->kind == driver::HostMemory::managed) return {range->address, range->bytes};
+    // A variable that no device knows yet.
+    const auto variable = ManagedVariables::of_this_process().range(pointer);
+    if (!variable) refuse(host.function, "this is no managed memory (cudaMallocManaged, __managed__)");
+    return *variable;
+}
+
 /// @throws driver::Error with cudaErrorInvalidValue for a range that is not managed memory
 std::uint64_t require_managed(const HostCall& host, const void* pointer, std::size_t bytes) {
     const std::uint64_t address = address_of(pointer);
-    const auto range = driver::HostRanges::of_this_process().find(address);
-    if (!range || range->kind != driver::HostMemory::managed)
-        refuse(host.function, "this is no managed memory (cudaMallocManaged, __managed__)");
-    if (bytes == 0 || bytes > range->bytes || address - range->address > range->bytes - bytes)
+    const auto range = managed_range(host, pointer);
+    if (bytes == 0 || bytes > range.bytes || address - range.base > range.bytes - bytes)
         refuse(host.function, std::to_string(bytes) + " bytes do not lie in the managed memory, which has " +
-                                  std::to_string(range->bytes) + " bytes");
+                                  std::to_string(range.bytes) + " bytes");
     return address;
 }
 
@@ -84,6 +94,20 @@ void require_location(const HostCall& host, const cudaMemLocation& location) {
     else if (location.type != cudaMemLocationTypeHost && location.type != cudaMemLocationTypeHostNuma &&
              location.type != cudaMemLocationTypeHostNumaCurrent)
         refuse(host.function, "there is no location of type " + std::to_string(location.type));
+}
+
+/// For advice every location that is none is an invalid value, also the number of a device.
+void require_advised(const HostCall& host, const cudaMemLocation& location) {
+    if (location.type == cudaMemLocationTypeDevice &&
+        (location.id < 0 || location.id >= Process::get().device_count()))
+        refuse(host.function, "there is no device " + std::to_string(location.id));
+    require_location(host, location);
+}
+
+void require_accessing(const HostCall& host, const cudaMemLocation& location) {
+    require_advised(host, location);
+    if (location.type != cudaMemLocationTypeDevice && location.type != cudaMemLocationTypeHost)
+        refuse(host.function, "only devices and the host access memory, no NUMA node alone");
 }
 
 /// The number by which attributes name a location: a device's, or cudaCpuDeviceId.
@@ -172,7 +196,10 @@ void get_attribute(const HostCall& host, void* data, std::size_t data_bytes, cud
             const auto devices = common<std::set<int>>(
                 address, bytes, {}, [](const Advice& advice) { return advice.accessed_by; });
             std::fill_n(values, data_bytes / sizeof(int), int{cudaInvalidDeviceId});
-            std::copy_n(devices.begin(), std::min(devices.size(), data_bytes / sizeof(int)), values);
+            // The host, whose number is negative, comes last.
+            std::vector<int> in_order(devices.begin(), devices.end());
+            std::ranges::sort(in_order, {}, [](int number) { return static_cast<unsigned>(number); });
+            std::copy_n(in_order.begin(), std::min(in_order.size(), data_bytes / sizeof(int)), values);
             return;
         }
         case cudaMemRangeAttributePreferredLocation:
@@ -205,7 +232,8 @@ cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned flags) {
         current->require_usable(host.function);
         if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)
             refuse(host.function, "the flags have to be cudaMemAttachGlobal or cudaMemAttachHost");
-        if (bytes == 0) refuse(host.function, "managed memory of 0 bytes");
+        *pointer = nullptr;
+        if (bytes == 0) return;
         if (bytes >= std::size_t{1} << 62)
             refuse(host.function,
                    std::to_string(bytes) + " bytes: no memory is so large; was the size negative?",
@@ -258,25 +286,28 @@ cudaError_t cudaMemAdvise(const void* pointer, size_t bytes, cudaMemoryAdvise ad
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
         (void)Process::get().current();
+        if (static_cast<unsigned>(advice) - cudaMemAdviseSetReadMostly > cudaMemAdviseUnsetAccessedBy - 1U)
+            refuse(host.function, "there is no advice " + std::to_string(static_cast<int>(advice)));
         const std::uint64_t address = require_managed(host, pointer, bytes);
+        if (advice <= cudaMemAdviseUnsetReadMostly && location.type == cudaMemLocationTypeInvalid)
+            refuse(host.function, "this location is none");
         const auto change = [&](auto change_one) { all_advice().change(address, bytes, change_one); };
         switch (advice) {
             case cudaMemAdviseSetReadMostly:
             case cudaMemAdviseUnsetReadMostly:
                 return change([&](Advice& of) { of.read_mostly = advice == cudaMemAdviseSetReadMostly; });
             case cudaMemAdviseSetPreferredLocation:
-                require_location(host, location);
+                require_advised(host, location);
                 return change([&](Advice& of) { of.preferred = location; });
             case cudaMemAdviseUnsetPreferredLocation:
                 return change([&](Advice& of) { of.preferred = Advice{}.preferred; });
             case cudaMemAdviseSetAccessedBy:
-                require_location(host, location);
+                require_accessing(host, location);
                 return change([&](Advice& of) { of.accessed_by.insert(number_of(location)); });
             case cudaMemAdviseUnsetAccessedBy:
-                require_location(host, location);
+                require_accessing(host, location);
                 return change([&](Advice& of) { of.accessed_by.erase(number_of(location)); });
         }
-        refuse(host.function, "there is no advice " + std::to_string(static_cast<int>(advice)));
     });
 }
 
@@ -309,7 +340,11 @@ cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* pointer, size_t 
         (void)stream_of(current, stream, host.function);
         if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost && flags != cudaMemAttachSingle)
             refuse(host.function, "there are no such flags: " + driver::hexadecimal(flags));
-        (void)require_managed(host, pointer, std::max<std::size_t>(bytes, 1));
+        if (flags == cudaMemAttachSingle && stream == nullptr)
+            refuse(host.function, "memory cannot be attached to the default stream alone");
+        const auto range = managed_range(host, pointer);
+        if (address_of(pointer) != range.base || (bytes != 0 && bytes != range.bytes))
+            refuse(host.function, "only a whole allocation of managed memory is attached");
     });
 }
 }

@@ -47,7 +47,7 @@ PoolHandles& handles() {
 }
 
 std::shared_ptr<driver::Context> context_of(const HostCall& host, int device) {
-    return driver::Devices::of_this_process().get(device, host.function);
+    return Process::get().device(device, host.function);
 }
 
 std::shared_ptr<driver::Context> context_of(const HostCall& host, const PoolPtr& pool) {
@@ -57,9 +57,13 @@ std::shared_ptr<driver::Context> context_of(const HostCall& host, const PoolPtr&
 std::shared_ptr<driver::Context> context_of(const HostCall& host, const cudaMemLocation* location,
                                             cudaMemAllocationType type) {
     require_argument(host.function, location, "the location");
+    if (location->type == cudaMemLocationTypeInvalid || type == cudaMemAllocationTypeInvalid)
+        refuse(host.function, "no location, or no type of allocations");
     if (location->type != cudaMemLocationTypeDevice || type != cudaMemAllocationTypePinned)
         refuse(host.function, "only devices have memory pools here, of pinned allocations",
                cudaErrorNotSupported);
+    if (location->id < 0 || location->id >= Process::get().device_count())
+        refuse(host.function, "there is no device " + std::to_string(location->id));
     return context_of(host, location->id);
 }
 
@@ -82,11 +86,11 @@ cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {
     const HostCall host = CUDASIM_HOST_CALL;
     return call_of_host(host, [&] {
         require_argument(host.function, pointer, "what the address is written to");
-        const auto current = Process::get().current();
+        const auto current = Process::get().usable(host.function);
         const auto key = stream_of(current, stream, host.function);
         require_bytes(host, bytes);
         *pointer = nullptr;
-        if (bytes == 0) return current->require_usable(host.function);
+        if (bytes == 0) return;
         *pointer = reinterpret_cast<void*>(driver::mem_alloc_async(current, bytes, key, host.label()));
     });
 }
@@ -150,9 +154,8 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribut
     return call_of_host(host, [&] {
         require_argument(host.function, value, "the value");
         const auto known = handles().require(host, pool);
-        const std::uint64_t number = is_flag(attribute)
-                                         ? static_cast<std::uint64_t>(*static_cast<int*>(value))
-                                         : *static_cast<std::uint64_t*>(value);
+        const std::uint64_t number = is_flag(attribute) ? std::uint64_t{*static_cast<int*>(value) != 0}
+                                                        : *static_cast<std::uint64_t*>(value);
         context_of(host, known)
             ->pools()
             .set_attribute(*known, static_cast<driver::PoolAttribute>(attribute), number);
@@ -223,8 +226,10 @@ cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
 
 cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
     const HostCall host = CUDASIM_HOST_CALL;
-    return call_of_host(
-        host, [&] { context_of(host, device)->pools().set_current(handles().require(host, pool)); });
+    return call_of_host(host, [&] {
+        const auto context = context_of(host, device);
+        context->pools().set_current(handles().require(host, pool));
+    });
 }
 
 cudaError_t cudaMemGetDefaultMemPool(cudaMemPool_t* pool, cudaMemLocation* location,

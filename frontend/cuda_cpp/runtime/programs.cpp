@@ -126,6 +126,18 @@ void Programs::remove_image(std::size_t program) {
         if (image.use_count() == 1) (void)image->module->unload();
 }
 
+void Programs::forget_device(const driver::Context& context) {
+    std::vector<std::shared_ptr<OnDevice>> forgotten;  // let go of without the lock
+    {
+        const std::lock_guard lock(mutex_);
+        for (Image& image : images_)
+            if (auto node = image.on_devices.extract(context.id()))
+                forgotten.push_back(std::move(node.mapped()));
+        generation_.fetch_add(1, std::memory_order_release);
+    }
+    forget_launches();
+}
+
 /// A device has one set of variables for each image, and a program one for each of its fat binaries, even if
 /// libraries hold the same code: then all but one get an image of their own.
 image::KernelImage Programs::unlike_others(const image::KernelImage& code, std::uint64_t context) const {
@@ -208,7 +220,8 @@ Programs::OnDevice& Programs::on_device(const std::shared_ptr<driver::Context>& 
 const Registered& Programs::registered_kernel(const void* host_function, const char* call) const {
     const auto found = kernels_.find(host_function);
     if (found == kernels_.end())
-        fail(call, cudaErrorInvalidDeviceFunction, "no __global__ function of this program has this address");
+        fail(call, host_function == nullptr ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidResourceHandle,
+             "no __global__ function of this program has this address");
     return found->second;
 }
 

@@ -40,13 +40,16 @@ class Programs {
     void load_managed(std::size_t program) noexcept;
     /// The library that registered the image is unloaded.
     void remove_image(std::size_t program);
+    /// The device is reset: its variables get their initial values when they are next used.
+    void forget_device(const driver::Context& context);
     /// Changes whenever a kernel that kernel() gave may be another one's now.
     [[nodiscard]] std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
 
-    /// @throws driver::Error 98 for an address that is no kernel's; with what makes the image unusable
+    /// @throws driver::Error 400 for an address that is no kernel's, 98 for null; with what makes the image
+    /// unusable
     [[nodiscard]] std::shared_ptr<PreparedKernel> kernel(const std::shared_ptr<driver::Context>& context,
                                                          const void* host_function, const char* call);
-    /// The mangled name. @throws driver::Error 98
+    /// The mangled name. @throws driver::Error 400, 98
     [[nodiscard]] const std::string& kernel_name(const void* host_function, const char* call);
     /// Of a file of this name among the sources of the images that have been loaded; the name where there is
     /// none.

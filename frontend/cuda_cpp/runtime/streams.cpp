@@ -32,7 +32,7 @@ template <typename Use>
 cudaError_t with_stream(const char* name, cudaStream_t stream, const void* result, Use&& use) {
     return call(name, [&] {
         require_argument(name, result, "what the result is written to");
-        const auto current = Process::get().current();
+        const auto current = Process::get().usable(name);
         // What is asked about a stream of another device is answered, too.
         const int device =
             driver::stream_device(reinterpret_cast<std::uint64_t>(stream)).value_or(current->device());
@@ -74,8 +74,9 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, i
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     constexpr auto name = "cudaStreamDestroy";
     return call(name, [&] {
-        (void)Process::get().current();
+        const auto current = Process::get().current();
         Handles::of_this_process().destroy_stream(stream, name);
+        current->require_usable(name);
     });
 }
 
@@ -158,6 +159,8 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     return call(name, [&] {
         const auto current = Process::get().usable(name);
         if (flags > cudaEventWaitExternal) fail(name, cudaErrorInvalidValue, "unknown flags");
+        if (flags == cudaEventWaitExternal)
+            fail(name, cudaErrorIllegalState, "cudaEventWaitExternal is for streams that are captured");
         const auto awaited = Handles::of_this_process().event(event, name);
         work().wait_for(key_to_wait_for(stream, *current, name), *awaited);
     });
@@ -169,7 +172,7 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
     return call(name, [&] {
         if (callback == nullptr) fail(name, cudaErrorInvalidValue, "the callback is a null pointer");
         if (flags != 0) fail(name, cudaErrorInvalidValue, "flags must be 0");
-        const auto current = Process::get().current();
+        const auto current = Process::get().usable(name);
         work().add_callback(key_of(stream, *current, name), [=](int status) {
             const auto failure = static_cast<int>(current->failure());
             callback(stream, static_cast<cudaError_t>(failure != 0 ? failure : status), data);

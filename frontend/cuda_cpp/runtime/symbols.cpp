@@ -31,23 +31,25 @@ std::uint64_t part_of(const HostCall& host, const std::shared_ptr<driver::Contex
 
 void copy_to(const HostCall& host, const void* symbol, const void* source, std::size_t bytes,
              std::size_t offset, cudaMemcpyKind kind, const cudaStream_t* stream) {
+    if (bytes == 0) return;
     const auto current = Process::get().current();
     const std::uint64_t target = part_of(host, current, symbol, bytes, offset);
     if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
         refuse(host.function, "a variable of the device can only be the target of copies to the device",
                cudaErrorInvalidMemcpyDirection);
-    copy(host.function, current, {target}, {address_of(source)}, {bytes}, kind,
+    copy(host, current, {target}, {address_of(source)}, {bytes}, kind,
          stream_if(current, stream, host.function));
 }
 
 void copy_from(const HostCall& host, void* target, const void* symbol, std::size_t bytes, std::size_t offset,
                cudaMemcpyKind kind, const cudaStream_t* stream) {
+    if (bytes == 0) return;
     const auto current = Process::get().current();
     const std::uint64_t source = part_of(host, current, symbol, bytes, offset);
     if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
         refuse(host.function, "a variable of the device can only be the source of copies from the device",
                cudaErrorInvalidMemcpyDirection);
-    copy(host.function, current, {address_of(target)}, {source}, {bytes}, kind,
+    copy(host, current, {address_of(target)}, {source}, {bytes}, kind,
          stream_if(current, stream, host.function));
 }
 

@@ -101,7 +101,7 @@ int main(void) {
     if (cudaGetDeviceProperties(&properties, 0) != cudaSuccess) return 4;
     if (cudaStreamCreate(&stream) != cudaSuccess || cudaEventCreate(&event) != cudaSuccess) return 5;
     if (cudaEventRecord(event, stream) != cudaSuccess || cudaStreamSynchronize(stream) != cudaSuccess) return 6;
-    if (cudaLaunchKernel((const void*)&count, grid, grid, 0, 0, stream) != cudaErrorInvalidDeviceFunction) return 7;
+    if (cudaLaunchKernel((const void*)&count, grid, grid, 0, 0, stream) != cudaErrorInvalidResourceHandle) return 7;
     printf("%d devices, warps of %d\\n", count, properties.warpSize);
     return 0;
 }

@@ -181,8 +181,6 @@ cudaError_t cudaLogsUnregisterCallback(cudaLogsCallbackHandle handle);
 cudaError_t cudaLogsCurrent(cudaLogIterator* iterator, unsigned int flags);
 cudaError_t cudaLogsDumpToFile(cudaLogIterator* iterator, const char* path, unsigned int flags);
 cudaError_t cudaLogsDumpToMemory(cudaLogIterator* iterator, char* buffer, size_t* bytes, unsigned int flags);
-cudaError_t cudaProfilerStart(void);
-cudaError_t cudaProfilerStop(void);
 
 /* Driver Entry Point Access */
 cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** address, unsigned long long flags,

@@ -104,7 +104,11 @@ void copies() {
     RESULT(cudaMemcpy(d, a.data(), 400, cudaMemcpyDeviceToHost), cudaErrorInvalidValue);
     RESULT(cudaMemcpy(b.data(), d, 400, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
     RESULT(cudaMemcpy(d, a.data(), 400, cudaMemcpyDeviceToDevice), cudaErrorInvalidValue);
-    RESULT(cudaMemcpy(b.data(), d, 400, cudaMemcpyHostToHost), cudaErrorInvalidValue);
+    // A GPU copies device memory whose kind says host.
+    RESULT(cudaMemset(d, 7, 400), cudaSuccess);
+    RESULT(cudaMemcpy(b.data(), d, 400, cudaMemcpyHostToHost), cudaSuccess);
+    RESULT(cudaMemcpy(d, d + 50, 200, cudaMemcpyHostToDevice), cudaSuccess);
+    RESULT(cudaMemcpy(d, d + 50, 200, cudaMemcpyDeviceToHost), cudaSuccess);
     RESULT(cudaMemcpy(d, a.data(), 400, static_cast<cudaMemcpyKind>(9)), cudaErrorInvalidMemcpyDirection);
     RESULT(cudaMemcpyAsync(d, a.data(), 4, cudaMemcpyHostToDevice, reinterpret_cast<cudaStream_t>(0x1234)),
            cudaErrorInvalidResourceHandle);
@@ -217,8 +221,9 @@ void managed_memory() {
     EXPECT(devices[0] == 0 && devices[1] == cudaInvalidDeviceId);
     RESULT(cudaMemPrefetchAsync(p, 4097, device, 0), cudaErrorInvalidValue);
     RESULT(cudaMemPrefetchAsync(&value, 4, device, 0), cudaErrorInvalidValue);
-    RESULT(cudaMallocManaged(&p, 0), cudaErrorInvalidValue);
     OK(cudaFree(p));
+    OK(cudaMallocManaged(&p, 0));
+    EXPECT(p == nullptr);
 
     EXPECT(managed == 17 && managed_table[2] == 2.5f && managed_pair.second == 4.5);
     managed = 30;
