@@ -42,6 +42,7 @@ void describe_exception(const Launch& launch, std::int32_t exception, Finding& f
     const auto& table = launch.kernel->exceptions;
     if (exception < 0 || static_cast<std::size_t>(exception) >= table.size()) return;
     finding.exception_type = table[static_cast<std::size_t>(exception)].type;
+    if (finding.exception_type.empty()) finding.kind = FindingKind::trap;
     finding.message = table[static_cast<std::size_t>(exception)].message;
 }
 

@@ -97,6 +97,18 @@ std::unique_ptr<Module> parsed(const KernelImage& library, LLVMContext& context)
     return std::move(*module);
 }
 
+/// The linker puts the library's list behind the module's: the entries get other numbers.
+void renumber_exceptions(const Module& module, Module& library) {
+    const NamedMDNode* list = module.getNamedMetadata("cudasim.exceptions");
+    Function* raise = library.getFunction("__cudasim_raise");
+    if (list == nullptr || raise == nullptr) return;
+    for (User* user : raise->users())
+        if (auto* call = dyn_cast<CallBase>(user))
+            if (const auto* entry = dyn_cast<ConstantInt>(call->getArgOperand(0)))
+                call->setArgOperand(
+                    0, ConstantInt::get(entry->getType(), entry->getZExtValue() + list->getNumOperands()));
+}
+
 /// Calls in the module may have been made for a declaration that a library has with other types, and in
 /// libraries for one in another library: both sides are bridged.
 void add(Module& module, std::unique_ptr<Module> library, const std::string& problem) {
@@ -110,6 +122,7 @@ void add(Module& module, std::unique_ptr<Module> library, const std::string& pro
             throw LinkError("'" + function.getName().str() + "' of " + name +
                             " is defined in other linked code too");
     }
+    renumber_exceptions(module, *library);
     if (Linker::linkModules(module, std::move(library)))
         throw LinkError(name + " cannot be linked: " + problem);
 }

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <fstream>
@@ -20,6 +21,7 @@
 #include "frontend/cuda_cpp/driver/diagnostics.h"
 #include "frontend/cuda_cpp/driver/flags.h"
 #include "frontend/cuda_cpp/driver/foreign_headers.h"
+#include "frontend/cuda_cpp/driver/host_functions.h"
 #include "frontend/cuda_cpp/driver/patched_sources.h"
 #include "frontend/cuda_cpp/images/device_code.h"
 #include "frontend/cuda_cpp/images/embedded_image.h"
@@ -148,7 +150,12 @@ void add(Command& command, const Command& words) {
 bool mended(const Build& build, PatchedSources& sources, const std::string& messages) {
     // One after the other: columns of messages are those of the last compilation.
     return double_percent_signs(sources, messages) || respell_alignas(sources, messages) ||
+           name_type_of_extents(sources, messages) || unite_declarations(sources, messages) ||
            (!build.relocatable && make_functions_inline(sources, messages));
+}
+
+bool all_warnings_are_errors(const Build& build) {
+    return std::ranges::count(build.line.all(Option::warnings_are_errors), "all-warnings") != 0;
 }
 
 Command device_command(const Build& build, const std::string& source, const std::string& identity,
@@ -179,8 +186,12 @@ int compile_to_object(const Build& build, const std::string& given_source, const
     const std::string bitcode = folder / (stem + ".device.bc"), fifo = folder / (stem + ".image");
     std::vector<std::string> without;
     PatchedSources sources(folder);
+    std::optional<PatchedSources> of_the_device;
+    HostFunctions host_functions;
     while (true) {
-        const Command device = device_command(build, source, identity, bitcode, without, sources);
+        const PatchedSources& device_sources = of_the_device ? *of_the_device : sources;
+        Command device = device_command(build, source, identity, bitcode, without, device_sources);
+        add(device, host_functions.options());
         Command host = clang_command(build, Pass::host, source, identity, without);
         add(host, sources.options());
         add_dependency_options(build, object, host);
@@ -194,7 +205,8 @@ int compile_to_object(const Build& build, const std::string& given_source, const
         Diagnostics diagnostics;
         TwoPasses passes(device, host, bitcode, fifo);
         const auto show_messages = [&] {
-            std::cerr << diagnostics.unseen(sources.of_the_files(passes.device_messages))
+            if (!build.line.has(Option::no_warnings)) std::cerr << host_functions.warnings();
+            std::cerr << diagnostics.unseen(device_sources.of_the_files(passes.device_messages))
                       << diagnostics.unseen(sources.of_the_files(passes.host_messages)) << std::flush;
         };
         int status = 0;
@@ -219,7 +231,13 @@ int compile_to_object(const Build& build, const std::string& given_source, const
             if (!without.empty() && host_compiler_refuses(build, without)) return status;
             if (!without.empty()) continue;
         }
-        if (status != 0 && mended(build, sources, passes.device_messages)) continue;
+        if (status != 0 && !of_the_device && mended(build, sources, passes.device_messages)) continue;
+        if (status != 0 && !all_warnings_are_errors(build)) {
+            PatchedSources more = device_sources.further("device");
+            const bool again = host_functions.take(more, passes.device_messages);
+            if (again) of_the_device = std::move(more);
+            if (again) continue;
+        }
         show_messages();
         if (status >= 128)
             std::cerr << "nvcc error   : '" << build.tools.clang.string() << "' died due to signal "

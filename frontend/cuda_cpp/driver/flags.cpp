@@ -148,6 +148,7 @@ Command clang_command(const Build& build, Pass pass, const std::string& source, 
     const std::string standard = line.last(Option::standard);
     // The headers need C++11, of which C++03 is all but a part.
     command.push_back("-std=" + (standard.empty() ? "gnu++17" : standard == "c++03" ? "c++11" : standard));
+    command.push_back("-fgnu-keywords");  // typeof, which EDG knows in every standard
     append(command, {"-D__CUDACC__=1", "-D__NVCC__=1", "-D__NVCC_DIAG_PRAGMA_SUPPORT__=1",
                      "-D__CUDACC_DEVICE_ATOMIC_BUILTINS__=1"});
     std::string list;

@@ -5,6 +5,7 @@
 #include <set>
 #include <string_view>
 
+#include "frontend/cuda_cpp/driver/code_text.h"
 #include "frontend/cuda_cpp/driver/patched_sources.h"
 
 namespace cudasim::nvcc {
@@ -14,37 +15,6 @@ using Copy = PatchedSources::Copy;
 constexpr std::size_t none = std::string::npos;
 /// Characters of a declaration that are looked at: regular expressions recurse.
 constexpr std::size_t most_of_a_head = 2000;
-
-std::size_t skip_quoted(const std::string& text, std::size_t at) {
-    const char quote = text[at];
-    if (quote == '"' && at > 0 && text[at - 1] == 'R') {
-        const std::size_t open = text.find('(', at);
-        if (open == none) return text.size();
-        const std::string end = ")" + text.substr(at + 1, open - at - 1) + "\"";
-        const std::size_t found = text.find(end, open);
-        return found == none ? text.size() : found + end.size();
-    }
-    for (++at; at < text.size() && text[at] != quote && text[at] != '\n'; ++at)
-        if (text[at] == '\\') ++at;
-    return at + 1;
-}
-
-/// The end of what the compiler does not look into: a comment, a directive, a literal; `at` if there is none.
-std::size_t skip_no_code(const std::string& text, std::size_t at) {
-    const char c = text[at];
-    if (text.compare(at, 2, "//") == 0) return std::min(text.find('\n', at), text.size());
-    if (text.compare(at, 2, "/*") == 0) {
-        const std::size_t end = text.find("*/", at + 2);
-        return end == none ? text.size() : end + 2;
-    }
-    if (c == '#') {  // a directive, with the lines that it goes on to
-        while (at < text.size() && (text[at] != '\n' || text[at - 1] == '\\')) ++at;
-        return at;
-    }
-    const bool digit_separator =
-        c == '\'' && at > 0 && std::isalnum(static_cast<unsigned char>(text[at - 1]));
-    return c == '"' || (c == '\'' && !digit_separator) ? skip_quoted(text, at) : at;
-}
 
 /// Whether what stands before a brace opens a scope of declarations.
 bool opens_scope(const std::string& head) {

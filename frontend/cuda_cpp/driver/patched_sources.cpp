@@ -71,19 +71,27 @@ std::optional<MessagePlace> MessagePlace::read(const std::string& line) {
     return std::nullopt;
 }
 
-std::vector<MessagePlace> places_of(const std::string& message, const std::string& messages) {
-    std::vector<MessagePlace> places;
-    bool here = false;
+std::vector<Message> messages_in(const std::string& messages) {
+    std::vector<Message> result;
     for (const auto& line : lines_of(messages)) {
         const auto place = MessagePlace::read(line);
         if (!place) continue;
-        const bool expanded = place->rest.starts_with(": note: expanded from");
-        if (!expanded) here = place->rest == ": " + message;
-        if (!here) continue;
-        if (!expanded) places.emplace_back();
-        if (place->file[0] != '<') places.back() = *place;
+        if (!place->rest.starts_with(": note: ")) {
+            result.push_back({*place, {}});
+        } else if (!result.empty() && !place->rest.starts_with(": note: expanded from")) {
+            result.back().notes.push_back(*place);
+        } else if (!result.empty() && place->file[0] != '<') {
+            auto& outer = result.back().notes.empty() ? result.back().place : result.back().notes.back();
+            outer = {place->file, place->line, place->column, outer.rest};
+        }
     }
-    // From the last to the first, so that what is inserted moves no place that comes.
+    return result;
+}
+
+std::vector<MessagePlace> places_of(const std::string& message, const std::string& messages) {
+    std::vector<MessagePlace> places;
+    for (const Message& each : messages_in(messages))
+        if (each.place.rest == ": " + message) places.push_back(each.place);
     std::ranges::sort(places, [](const MessagePlace& a, const MessagePlace& b) {
         return std::pair(a.line, a.column) > std::pair(b.line, b.column);
     });
@@ -111,13 +119,24 @@ PatchedSources::Copy* PatchedSources::copy_of(const std::string& file) {
     text << std::ifstream(path, std::ios::binary).rdbuf();
     Copy copy;
     copy.original = copy.lines = lines_of(text.str());
-    copy.path =
-        folder_ / ("patched_" + std::to_string(copies_.size()) + "_" + fs::path(path).filename().string());
+    copy.path = path_of_copy(copies_.size(), path);
     return &copies_.emplace(path, std::move(copy)).first->second;
 }
 
+PatchedSources PatchedSources::further(const std::string& name) const {
+    PatchedSources result(folder_, name);
+    result.copies_ = copies_;
+    std::size_t number = 0;
+    for (auto& [path, copy] : result.copies_) copy.path = result.path_of_copy(number++, path);
+    return result;
+}
+
+std::string PatchedSources::path_of_copy(std::size_t number, const std::string& path) const {
+    return folder_ / (name_ + "_" + std::to_string(number) + "_" + fs::path(path).filename().string());
+}
+
 void PatchedSources::write() const {
-    std::ofstream overlay(folder_ / "patched.yaml");
+    std::ofstream overlay(folder_ / (name_ + ".yaml"));
     overlay << R"({"version": 0, "use-external-names": false, "roots": [)";
     const char* comma = "";
     for (const auto& [path, copy] : copies_) {
@@ -132,9 +151,10 @@ void PatchedSources::write() const {
 }
 
 Command PatchedSources::options() const {
-    if (copies_.empty()) return {};
+    if (std::ranges::all_of(copies_, [](const auto& each) { return each.second.inserted.empty(); }))
+        return {};
     // of_the_files() reads messages without colours.
-    return {"-ivfsoverlay", folder_ / "patched.yaml", "-fno-color-diagnostics"};
+    return {"-ivfsoverlay", folder_ / (name_ + ".yaml"), "-fno-color-diagnostics"};
 }
 
 std::string PatchedSources::of_the_files(const std::string& messages) const {

@@ -18,6 +18,7 @@
 #include <set>
 #include <vector>
 
+#include "frontend/cuda_cpp/images/host_functions.h"
 #include "frontend/cuda_cpp/images/managed_variables.h"
 #include "frontend/cuda_cpp/images/shared_addresses.h"
 #include "frontend/cuda_cpp/images/variable_arrays.h"
@@ -161,6 +162,7 @@ EmbeddedImage image_of_bitcode(const std::string& bitcode, const DeviceCode& abo
     read_annotations(**module);
     make_managed(**module);
     store_shared_addresses(**module);
+    fail_at_host_functions(**module);
     fix_variable_arrays(**module);
     if (!about.relocatable) drop_unused_functions(**module);
     std::map<std::string, std::string> texts;
