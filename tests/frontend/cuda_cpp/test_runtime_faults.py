@@ -28,6 +28,8 @@ def values(output: str) -> dict[str, int]:
         ("wild", 700, "write_to(int*)"),
         ("misaligned", 716, "misaligned(char*)"),
         ("trap", 719, "trap()"),
+        ("livelock", 702, "wait_for(int volatile*)"),
+        ("deadlock", 702, "wait_for_others()"),
     ],
 )
 def test_an_error_of_a_kernel_lasts_until_the_device_is_reset(faults, fault, code, said):

@@ -18,6 +18,12 @@ __global__ void trap() {
 __global__ void divide(int* result, int by) {
     *result = 7 / by;
 }
+__global__ void wait_for(volatile int* flag) {
+    while (*flag == 0) {}
+}
+__global__ void wait_for_others() {
+    asm volatile("bar.sync 1, 64;" ::: "memory");
+}
 __global__ void empty() {}
 
 static int result_in_callback = -1;
@@ -71,6 +77,13 @@ int main(int, char** arguments) {
         after_fault();
     }
     if (fault == "trap") trap<<<1, 1>>>(), after_fault();
+    if (fault == "livelock") {
+        cudaMalloc(&memory, 4);
+        cudaMemset(memory, 0, 4);
+        wait_for<<<1, 1>>>(memory);
+        after_fault();
+    }
+    if (fault == "deadlock") wait_for_others<<<1, 32>>>(), after_fault();
     if (fault == "division") {
         cudaMalloc(&memory, 4);
         divide<<<1, 1>>>(memory, 0);
