@@ -53,6 +53,16 @@ int main() {
 }
 """
 
+HOST_POINTER = """
+__global__ void add(const int* a, int* out) { out[threadIdx.x] = a[threadIdx.x] + 1; }
+int main() {
+    int host[32] = {}, *out;
+    cudaMalloc(&out, sizeof host);
+    add<<<1, 32>>>(host, out);
+    cudaDeviceSynchronize();
+}
+"""
+
 
 def cudasim(*arguments: object, cwd: pathlib.Path, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
@@ -139,6 +149,14 @@ def test_check_finds_a_race_and_repeats_the_launch_under_another_order(folder):
     token = next(line for line in result.stderr.splitlines() if "repeat it" in line).split()[-1]
     again = cudasim("check", "--schedule", token, "race.cu", cwd=folder)
     assert "data-race" in again.stderr and again.returncode == 1
+
+
+def test_check_tells_a_pointer_of_the_host_once_whichever_process_repeats_the_launch(folder):
+    (folder / "host_pointer.cu").write_text(HOST_POINTER)
+    result = cudasim("check", "--check", "memory", "host_pointer.cu", cwd=folder)
+    assert result.returncode == 1
+    assert result.stderr.count("error: ") == result.stderr.count("error: host-pointer: ") == 1, result.stderr
+    assert "order of threads: forward, reverse" in result.stderr
 
 
 def test_the_debugger_stops_in_a_kernel_of_a_source_file(folder):

@@ -23,7 +23,7 @@ from cudasim.reports.repetitions import Comparison, InChildren, Launch
 from cudasim.reports.schedules import fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Container, Iterable, Sequence
 
     from cudasim import errors
     from cudasim.findings import Finding, SourceLocation
@@ -58,6 +58,18 @@ def key_of(finding: Finding) -> tuple[Any, ...]:
     places = [access.location for access in finding.accesses] or [finding.location]
     lines = sorted((chain[0].file, chain[0].line) if chain else ("", 0) for chain in places)
     return (finding.kind, finding.kernel, *lines)
+
+
+def _key_under(
+    schedule: str | None, own: str, finding: Finding, found: Container[tuple[Any, ...]]
+) -> tuple[Any, ...]:
+    """key_of(). A launch of a program in CUDA C++ is repeated in another process, which has not the program's memory: what is
+    host memory to the program is in no memory there."""
+    key = key_of(finding)
+    if schedule != own and finding.kind == "out-of-bounds-global" and finding.object is None:
+        of_host = ("host-pointer", *key[1:])
+        return of_host if of_host in found and key not in found else key
+    return key
 
 
 def _named(finding: Finding, text: str) -> tuple[Finding, str]:
@@ -281,14 +293,15 @@ class CheckSession:
             text = without_repetition(finding.kind, text)
             if finding.kind in ORDER_IS_EXPLAINED:
                 self._add_entry(check_record.Explains(thread.number))
-            known = self.found.get(key_of(finding))
+            key = _key_under(schedule, self.own, finding, self.found)
+            known = self.found.get(key)
             if known is None:
                 known = Found(finding, text, (schedule,) if schedule else (), thread.number)
             elif schedule and known.launch == thread.number and schedule not in known.schedules:
                 # What the program itself did is the report.
                 shown = (finding, text) if schedule == self.own else (known.finding, known.text)
                 known = Found(*shown, (*known.schedules, schedule), known.launch)
-            self._add_found(key_of(finding), known)
+            self._add_found(key, known)
 
     def _add_found(self, key, found):
         known = self.found.get(key)
