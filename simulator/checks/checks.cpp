@@ -41,7 +41,7 @@ std::optional<Checks> checks_from(std::string_view words) {
         const auto comma = words.find(',');
         const std::string_view word = trimmed(words.substr(0, comma));
         if (word == "all")
-            checks = {.memory = true, .races = true, .init = true};
+            checks.memory = checks.races = checks.init = checks.leaks = true;
         else if (word == "default" || word == "memory")
             checks.memory = true;
         else if (word == "races")
@@ -50,7 +50,9 @@ std::optional<Checks> checks_from(std::string_view words) {
             checks.init = true;
         else if (word == "arithmetic")
             checks.arithmetic = true;
-        else if (word != "none" && word != "sync" && word != "leaks")
+        else if (word == "leaks")
+            checks.leaks = true;
+        else if (word != "none" && word != "sync")
             return std::nullopt;
         if (comma == std::string_view::npos) return checks;
         words.remove_prefix(comma + 1);
@@ -59,7 +61,8 @@ std::optional<Checks> checks_from(std::string_view words) {
 
 std::string text_of(const Checks& checks) {
     return std::string(checks.memory ? "memory," : "") + (checks.races ? "races," : "") +
-           (checks.init ? "init," : "") + (checks.arithmetic ? "arithmetic," : "") + "sync";
+           (checks.init ? "init," : "") + (checks.arithmetic ? "arithmetic," : "") +
+           (checks.leaks ? "leaks," : "") + "sync";
 }
 
 Checks checks_of(const jit::InstrumentationList& list) {

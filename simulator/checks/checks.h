@@ -17,15 +17,15 @@ struct Checks {
     bool races = false;   ///< data races
     bool init = false;    ///< uninitialised values
     bool arithmetic = false;
+    bool leaks = false;  ///< memory that is never given back: the host looks for it, and no code has it
     bool operator==(const Checks&) const = default;
 };
 
 /// Words separated by commas, with or without blanks: none, default, all, memory, races, init, sync, leaks,
 /// arithmetic. nullopt when one of them is unknown, or when there is none. sync is always on: a launch could
-/// not go on where it finds something. leaks is the host's business, and means nothing here. all is all but
-/// arithmetic.
+/// not go on where it finds something. all is all but arithmetic.
 [[nodiscard]] std::optional<Checks> checks_from(std::string_view words);
-/// "memory,races,init,arithmetic,sync"
+/// "memory,races,init,arithmetic,leaks,sync"
 [[nodiscard]] std::string text_of(const Checks& checks);
 
 /// Those that code with these instrumentations has.

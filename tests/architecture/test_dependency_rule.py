@@ -79,8 +79,8 @@ ALLOWED = {
     "frontend/cuda_cpp/driver": {"frontend/cuda_cpp/images", "frontend/ptx", "gpu_backend", "simulator/image"},
     "frontend/cuda_cpp/runtime": {
         "debugger/control", "debugger/server", "frontend/cuda_cpp/host_code", "frontend/cuda_cpp/images", "frontend/ptx",
-        "library", "simulator/driver", "simulator/execution", "simulator/findings", "simulator/image", "simulator/jit",
-        "simulator/memory", "simulator/streams",
+        "library", "simulator/checks", "simulator/driver", "simulator/execution", "simulator/findings", "simulator/image",
+        "simulator/jit", "simulator/memory", "simulator/streams",
     },
     "frontend/cpython": set(),
     "frontend/bindings": {

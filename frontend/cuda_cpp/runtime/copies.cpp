@@ -6,6 +6,7 @@
 #include <string>
 
 #include "frontend/cuda_cpp/runtime/calls.h"
+#include "frontend/cuda_cpp/runtime/host_findings.h"
 #include "simulator/driver/event.h"
 #include "simulator/driver/memory.h"
 #include "simulator/driver/stream_work.h"
@@ -165,10 +166,13 @@ void copy(const HostCall& host, const Current& current, Side target, Side source
     const Place at_target = place_of(current, target.address), at_source = place_of(current, source.address);
     const Direction direction = direction_of(host, kind, at_target, at_source);
     join_rows(box, target, source);
+    const bool is_to_host = at_source == Place::device && direction == Direction::from_device;
     if (!where && direction == Direction::on_host)
         driver::StreamWork::of_this_process().synchronize_default(current->device());
-    run(where, at_target == Place::pageable || at_source == Place::pageable,
-        [=] { copy_boxes(current, direction, target, source, box); });
+    run(where, at_target == Place::pageable || at_source == Place::pageable, [=] {
+        if (is_to_host) tell_unwritten(host, current, source, box);
+        copy_boxes(current, direction, target, source, box);
+    });
 }
 
 void fill(const char* function, const Current& current, Side target, std::uint32_t value,

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <set>
 #include <string>
@@ -15,16 +14,14 @@
 
 #include "frontend/cuda_cpp/host_code/call_labels.h"
 #include "frontend/cuda_cpp/host_code/host_lines.h"
+#include "frontend/cuda_cpp/runtime/host_findings.h"
 #include "frontend/cuda_cpp/runtime/programs.h"
 #include "simulator/driver/devices.h"
-#include "simulator/driver/program_journal.h"
 #include "simulator/execution/device_heap.h"
-#include "simulator/findings/writers.h"
 
 namespace cudasim::cudart {
 namespace {
 
-using findings::Finding;
 using findings::FindingKind;
 
 /// What `cudasim check --track-unused-memory` sets (frontend/python/cudasim/cuda_cpp/commands.py).
@@ -63,20 +60,6 @@ class Places {
     std::vector<OfPlace> all_;
 };
 
-bool looks_for_leaks() {
-    const char* const value = std::getenv("CUDASIM_CHECK");
-    std::string_view words = value == nullptr ? "" : value;
-    while (!words.empty()) {
-        const auto comma = std::min(words.find(','), words.size());
-        std::string_view word = words.substr(0, comma);
-        while (word.starts_with(' ')) word.remove_prefix(1);
-        while (word.ends_with(' ')) word.remove_suffix(1);
-        if (word == "leaks" || word == "all") return true;
-        words.remove_prefix(std::min(comma + 1, words.size()));
-    }
-    return false;
-}
-
 bool tracks_unused() {
     return std::getenv(track_unused_variable) != nullptr;
 }
@@ -105,18 +88,7 @@ findings::CallChain place_of(const std::string& label) {
 }
 
 void tell(FindingKind kind, std::string message, const OfPlace& place) {
-    Finding finding;
-    finding.kind = kind;
-    finding.severity = findings::info(kind).severity;
-    finding.message = std::move(message);
-    finding.location = place_of(place.label);
-    finding.count = place.count;
-    const std::string report = findings::text_report(finding, {});
-    const auto& journal = driver::ProgramJournal::of_this_process();
-    if (journal.is_open())
-        journal.host_finding(finding, report);
-    else
-        std::fputs(report.c_str(), stderr);
+    tell_of_host(kind, std::move(message), place_of(place.label), place.count);
 }
 
 /// "4096 bytes of d_a (cudaMalloc at main.cu:12)"
@@ -135,7 +107,7 @@ std::set<std::uint64_t>& told() {
 /// @param of_host page-locked and managed memory, too
 void tell_leaks(const driver::Context& context, bool of_host) {
     // After an error that lasts, the program can free nothing.
-    if (!looks_for_leaks() || context.failure() != driver::CudaResult::success) return;
+    if (!wanted_checks().leaks || context.failure() != driver::CudaResult::success) return;
     Places lost;
     for (const auto& each : context.engine()->device.memory_layout().live) {
         if (each.adopted || (!of_host && !each.counted) || remedy_of(each.label).empty()) continue;

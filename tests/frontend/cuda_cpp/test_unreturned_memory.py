@@ -108,6 +108,11 @@ def test_each_allocation_is_told_by_its_variable_and_line(folder):
     assert "tid=" not in result.stderr
 
 
+def test_the_check_is_one_word_of_a_list(folder):
+    found = told(run(folder / "program", CUDASIM_CHECK="memory,\tleaks ").stderr)
+    assert sorted(found) == sorted(OF_DEVICE | OF_HOST)
+
+
 def test_nothing_is_told_unasked_and_nothing_that_was_freed(folder):
     assert run(folder / "program").stderr == ""
     heap = {each for each in OF_DEVICE if "malloc() at" in each}

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "simulator/checks/checks.h"
 #include "simulator/driver/launch_options.h"
 
 namespace cudasim::driver {
@@ -74,6 +75,17 @@ TEST(Options, what_is_not_valid_is_refused_with_place_text_and_what_is_accepted)
     EXPECT_NE(refusal("cache_dir", std::string_view("a\0b", 3)), "");
     EXPECT_NE(refusal("polcy", "forward").find("there is no option 'polcy'. Options are: mode, "),
               std::string::npos);
+}
+
+TEST(Options, checks_are_words_of_which_all_has_the_hosts) {
+    const auto all = checks::checks_from("all");
+    const auto some = checks::checks_from(" races ,\tleaks");
+    ASSERT_TRUE(all && some);
+    EXPECT_TRUE(all->leaks && all->memory && all->races && all->init && !all->arithmetic);
+    EXPECT_TRUE(some->leaks && some->races && !some->init);
+    EXPECT_FALSE(checks::checks_from("default")->leaks);
+    EXPECT_FALSE(checks::checks_from("leaks,unknown"));
+    EXPECT_EQ(checks::text_of(*some), "races,leaks,sync");
 }
 
 TEST(Options, the_environment_is_stronger_than_the_default) {
