@@ -192,7 +192,7 @@ bool is_behind_fence(const StoreInst& store) {
         for (; here != nullptr; here = here->getPrevNode()) {
             if (const auto fence = jit::fence_at(*here)) {
                 if (fence->scope != image::Scope::thread) return true;
-            } else if (changes_memory(*here)) {
+            } else if (writes_for_others(*here)) {
                 return false;
             }
         }
@@ -221,7 +221,8 @@ bool FlagAccesses::contains(const Instruction& instruction) {
 
 bool FlagAccesses::is_polled_load(const Instruction& instruction) {
     const auto* load = dyn_cast<LoadInst>(&instruction);
-    return load != nullptr && load->isVolatile() && !is_internal(*load) && is_polled(*load);
+    return load != nullptr && (load->isVolatile() || load->isAtomic()) && !is_internal(*load) &&
+           is_polled(*load);
 }
 
 /// Whether the loop's end depends on what is loaded, or it is loaded again, depending on what it was, with

@@ -38,6 +38,7 @@ class FlagAccesses {
   public:
     explicit FlagAccesses(llvm::Function& function) : function_(function) {}
     [[nodiscard]] bool contains(const llvm::Instruction& instruction);
+    /// A volatile or atomic load that a loop polls.
     [[nodiscard]] bool is_polled_load(const llvm::Instruction& instruction);
 
   private:

@@ -55,11 +55,6 @@ class RaceChecks {
     }
 
     void run() {
-        struct Found {
-            MemoryAccess access;
-            bool is_flag;
-            const AtomicCmpXchgInst* verified_by;
-        };
         std::vector<Found> accesses;
         std::vector<Instruction*> orders;
         for (Instruction& instruction : instructions(function_)) {
@@ -70,10 +65,12 @@ class RaceChecks {
             for (const MemoryAccess& access :
                  jit::memory_accesses_of(instruction, function_.getDataLayout())) {
                 if (!can_race(access)) continue;
-                const bool is_flag = !barriers_only_ && access.is_volatile && flags_.contains(instruction);
-                if (!barriers_only_ && idioms_.is_decided(instruction)) decided_.insert(&instruction);
-                accesses.push_back(
-                    {access, is_flag, barriers_only_ || is_flag ? nullptr : idioms_.verifies(instruction)});
+                Found& found = accesses.emplace_back(Found{access});
+                if (barriers_only_) continue;
+                found.is_flag = access.is_volatile && flags_.contains(instruction);
+                found.is_polled = flags_.is_polled_load(instruction);
+                if (!found.is_flag) found.verified_by = idioms_.verifies(instruction);
+                if (idioms_.is_decided(instruction)) decided_.insert(&instruction);
             }
         }
         for (Instruction& instruction : instructions(function_)) stays_away(instruction);
@@ -84,7 +81,7 @@ class RaceChecks {
                 insert_inline(each.access, AccessClass::atomic);
             else if (is_atomic || each.verified_by != nullptr) {
                 IRBuilder<> behind(each.access.at->getNextNode());
-                emit_atomic_call(behind, each.access, each.is_flag, true, each.verified_by);
+                emit_atomic_call(behind, each, true);
             } else if (is_inline(each.access))
                 insert_inline(each.access, (each.access.flags & jit::access_write) != 0 ? AccessClass::write
                                                                                         : AccessClass::read);
@@ -94,6 +91,12 @@ class RaceChecks {
     }
 
   private:
+    struct Found {
+        MemoryAccess access;
+        bool is_flag = false, is_polled = false;
+        const AtomicCmpXchgInst* verified_by = nullptr;  ///< it finds out if a plain load was out of date
+    };
+
     bool can_race(const MemoryAccess& access) const {
         if (jit::constant_bytes(access) == 0) return false;
         const Value* object = getUnderlyingObject(access.address, 0);
@@ -219,9 +222,8 @@ class RaceChecks {
 
     /// @param behind the builder is behind the access: whether a compare-and-swap has written is known then,
     /// and nobody runs in between. Else nobody asks
-    /// @param verified_by the compare-and-swap that finds out whether a plain load was out of date, if any
-    void emit_atomic_call(IRBuilder<>& builder, const MemoryAccess& access, bool is_flag, bool behind,
-                          const AtomicCmpXchgInst* verified_by = nullptr) {
+    void emit_atomic_call(IRBuilder<>& builder, const Found& found, bool behind) {
+        const auto& [access, is_flag, is_polled, verified_by] = found;
         builder.SetCurrentDebugLocation(access.at->getDebugLoc());
         AtomicKind kind = AtomicKind::update;
         Value* wrote = builder.getInt32(1);
@@ -235,13 +237,12 @@ class RaceChecks {
         const AtomicScope scope = scope_of(verified_by != nullptr ? image::scope_of(*verified_by)
                                            : is_flag              ? image::Scope::device
                                                                   : access.scope);
-        const bool orders = !is_flag && verified_by == nullptr;
-        const MemoryOrder order = orders ? order_of(access) : MemoryOrder::relaxed;
+        const MemoryOrder order = is_flag || verified_by ? MemoryOrder::relaxed : order_of(access);
         const std::uint32_t flags = site(*access.at) | static_cast<std::uint32_t>(kind) << atomic_kind_shift |
                                     static_cast<std::uint32_t>(scope) << atomic_scope_shift |
                                     static_cast<std::uint32_t>(order) << atomic_order_shift |
                                     (barriers_only_ ? atomic_barriers_only : 0U) |
-                                    (is_flag ? atomic_is_flag : 0U) |
+                                    (is_flag ? atomic_is_flag : 0U) | (is_polled ? atomic_waits : 0U) |
                                     (verified_by != nullptr ? atomic_is_verified : 0U);
         Type* i32 = builder.getInt32Ty();
         jit::call_hook(
@@ -353,7 +354,7 @@ class RaceChecks {
         }
         builder.SetInsertPoint(line.slow);
         if (kind == AccessClass::atomic)
-            emit_atomic_call(builder, access, false, false);
+            emit_atomic_call(builder, {access}, false);
         else
             emit_plain_call(builder, access);
         builder.CreateBr(line.done);
@@ -555,7 +556,7 @@ class RaceCheckInstrumentation final : public jit::Instrumentation {
     [[nodiscard]] std::string_view name() const override {
         return of_all_ ? "race_checks_of_all" : "race_checks";
     }
-    [[nodiscard]] std::uint32_t version() const override { return 11; }
+    [[nodiscard]] std::uint32_t version() const override { return 12; }
     [[nodiscard]] std::span<const jit::HookAddress> hooks() const override { return race_hooks(); }
 
     /// A dead load that races is a race.

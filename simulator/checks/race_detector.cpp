@@ -18,6 +18,8 @@ namespace cudasim::checks {
 
 namespace {
 
+constexpr std::size_t most_waiting = 2048;
+
 /// Up to 8 bytes as the memory has them now.
 std::uint64_t content(std::uint64_t address, std::uint64_t bytes) {
     const void* const memory = reinterpret_cast<const void*>(address);
@@ -111,11 +113,14 @@ bool RaceDetector::Looked::repeats_races(RaceDetector& detector) const {
         if ((before & has_more) != 0 && detector.shadow_.find_crowd(address) != nullptr) return false;
         if (!is_live(before)) return true;
         const bool harmless = !is_write || (record & is_message) != 0;
-        if (harmless && other == AccessClass::atomic && (before & only_reads) != 0) return true;
+        const Word word{address, all_bytes, cell};
+        if (other == AccessClass::atomic) {
+            if ((before & only_reads) != 0 && harmless) return true;
+            if ((before & only_reads) == 0 && detector.is_behind_writes(*this, word)) return true;
+        }
         const Recent& recent = detector.recent_of(key_of(before, other, record, kind));
         if (recent.race == nullptr || recent.key != key_of(before, other, record, kind)) return false;
         const Race& known = *recent.race;
-        const Word word{address, all_bytes, cell};
         const bool equal = is_write && other == AccessClass::write && writes_the_same(*this, word, all_bytes);
         if (known.cause == RaceCause::no_warp_barrier || (!equal && known.equal_writes == known.pairs))
             return false;
@@ -146,14 +151,34 @@ bool RaceDetector::Looked::repeats_races(RaceDetector& detector) const {
     return true;
 }
 
-/// Whether it is a write that an atomic update of its word has decided, and that is ordered behind the last
-/// one: behind all of them, because each has read what the one before it wrote.
-bool RaceDetector::is_behind_updates(const Looked& now) const {
-    if (!now.is_decided) return false;
-    const auto variable = variables_.find(now.address);
-    return variable != variables_.end() && variable->second.last_update != 0 &&
-           variable->second.bytes == now.bytes &&
-           is_ordered(variable->second.last_update, now.block, now.thread);
+/// Whether a plain access is ordered behind the last atomic write of its word, and by that behind all of
+/// them. Behind an update that nobody waited for only what the update has decided is: what merely follows may
+/// come before the next thread's update as well.
+bool RaceDetector::is_behind_writes(const Looked& now, const Word& word) const {
+    if (now.kind == AccessClass::atomic) return false;
+    const auto found = variables_.find(now.address);
+    if (found == variables_.end()) return false;
+    const SyncVariable& variable = found->second;
+    if (!variable.is_chain || variable.last_write == 0 || variable.bytes != now.bytes) return false;
+    if (word.address != now.address && variables_.contains(word.address)) return false;
+    return ((now.is_decided || variable.is_known_chain) &&
+            is_ordered(variable.last_write, now.block, now.thread)) ||
+           has_waited(variable, now.block, now.thread);
+}
+
+/// Whether the thread comes behind a load that waited for the variable's last write.
+bool RaceDetector::has_waited(const SyncVariable& variable, const Block& block, std::uint32_t thread) const {
+    const auto& waited = variable.waited;
+    if (waited.contains({block.index, thread})) return true;
+    for (auto at = waited.lower_bound({block.index, 0}); at != waited.end() && at->first.first == block.index;
+         ++at)
+        if (is_ordered(at->second, block, thread)) return true;
+    // Of other blocks, where very many threads wait, the first thread: mostly it waits for all of its block.
+    const bool look_at_all = waited.size() < most_waiting;
+    for (auto at = waited.begin(); at != waited.end();
+         at = look_at_all ? std::next(at) : waited.lower_bound({at->first.first + 1, 0}))
+        if (is_ordered(at->second, block, thread)) return true;
+    return false;
 }
 
 void RaceDetector::compare_atomic(Block& block, std::uint32_t thread, const AtomicAccess& access) {
@@ -220,7 +245,7 @@ void RaceDetector::compare(Record before, AccessClass kind, const Looked& now, c
     if (kind == AccessClass::atomic) {
         const bool reads = (before & only_reads) != 0;
         const bool is_told = now.kind == AccessClass::write && (now.record & is_message) != 0;
-        if (reads ? now.reads() || is_told : is_behind_updates(now)) return;
+        if (reads ? now.reads() || is_told : is_behind_writes(now, word)) return;
     } else if (kind == AccessClass::write && now.kind == AccessClass::atomic) {
         if (now.reads() && (before & is_message) != 0) return;
     }

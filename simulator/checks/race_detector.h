@@ -18,6 +18,9 @@
 //   - Orders that the program names (release, acquire) are fences in themselves.
 //   - An atomic update sees all updates of its word that come before it. A plain write to that word that such
 //     an update decides (the last block resets the counter of a reduction) comes behind them all.
+//   - A load that a loop polls sees the last atomic write of its word. What comes behind the load
+//     accesses the word behind that write (a barrier of the program's own reads its generation before it
+//     waits), and behind those before it that were updates, or stores of threads that knew the ones before.
 // With RaceModel::ptx every atomic operation without an order of its own needs the fence behind it, as in the
 // PTX memory model (PTX ISA, "Memory Consistency Model", causality order). Shuffles and votes order nothing.
 //
@@ -79,6 +82,7 @@ struct AtomicAccess {
     AtomicScope scope = AtomicScope::device;
     jit::MemoryOrder order = jit::MemoryOrder::relaxed;
     bool is_flag = false;  ///< a volatile load or store that is meant as one
+    bool waits = false;    ///< a load that a loop polls
     /// A plain load whose value does nothing unless a compare-and-swap of the same word finds it there. It
     /// races as an atomic load does, and orders nothing.
     bool is_verified = false;
@@ -207,10 +211,14 @@ class RaceDetector {
         };
         std::array<Publisher, 8> publishers{};
         std::uint32_t publications = 0;
-        /// The last atomic update, which has seen all others. 0: there was a store, which has seen nothing.
-        Record last_update = 0;
-        std::uint32_t bytes = 0;  ///< of it
-        bool was_stored = false;
+        Record last_write = 0;
+        std::uint32_t bytes = 0;  ///< of all writes
+        /// Each write has seen those before it: updates always do, a store if its thread knew them.
+        bool is_chain = true;
+        /// Each write's thread knew those before it, without the write.
+        bool is_known_chain = true;
+        /// Who has waited for the last write: block and thread, and the record of the first load that saw it.
+        std::map<std::pair<std::uint64_t, std::uint32_t>, Record> waited;
     };
     struct Looked;
     struct Word;
@@ -234,7 +242,9 @@ class RaceDetector {
     [[nodiscard]] RaceSide described(RaceSide side) const;
     [[nodiscard]] RaceCause cause_of(Record before, AccessClass kind, const Looked& now) const;
 
-    [[nodiscard]] bool is_behind_updates(const Looked& now) const;
+    [[nodiscard]] bool is_behind_writes(const Looked& now, const Word& word) const;
+    [[nodiscard]] bool has_waited(const SyncVariable& variable, const Block& block,
+                                  std::uint32_t thread) const;
     void compare_atomic(Block& block, std::uint32_t thread, const AtomicAccess& access);
 
     [[nodiscard]] KnownAccesses knowledge(const Block& block, std::uint32_t thread) const;

@@ -55,6 +55,7 @@ void cudasim_hook_race_atomic(ThreadContext* context, std::uint64_t address, std
     access.order = static_cast<jit::MemoryOrder>(flags >> atomic_order_shift & 7U);
     access.barriers_only = (flags & atomic_barriers_only) != 0;
     access.is_flag = (flags & atomic_is_flag) != 0;
+    access.waits = (flags & atomic_waits) != 0;
     access.is_verified = (flags & atomic_is_verified) != 0;
     access.site = flags & site_mask;
     access.wrote = wrote != 0;

@@ -23,7 +23,7 @@ inline constexpr unsigned plain_value_shift = 20;  ///< two bits: WrittenValue
 /// Of cudasim_hook_race_atomic.
 inline constexpr unsigned atomic_kind_shift = 15, atomic_scope_shift = 17, atomic_order_shift = 19;
 inline constexpr std::uint32_t atomic_barriers_only = 1U << 22, atomic_is_flag = 1U << 23,
-                               atomic_is_verified = 1U << 24;
+                               atomic_is_verified = 1U << 24, atomic_waits = 1U << 25;
 
 [[nodiscard]] std::span<const jit::HookAddress> race_hooks();
 

@@ -351,9 +351,15 @@ void RaceDetector::publish(Block& block, std::uint32_t thread, const AtomicAcces
     const bool wide = access.scope != AtomicScope::block;
     if (releases(access.order)) take_fence(block, thread, wide);
     SyncVariable& variable = variables_[access.address];
-    variable.was_stored = variable.was_stored || access.kind == AtomicKind::store;
-    variable.last_update = variable.was_stored ? 0 : now;
+    const bool is_first = variable.last_write == 0;
+    const bool knows_others =
+        is_first || is_ordered(variable.last_write, block, thread) || has_waited(variable, block, thread);
+    if (!is_first && variable.bytes != access.bytes) variable.is_chain = false;
+    if (access.kind == AtomicKind::store && !knows_others) variable.is_chain = false;
+    variable.is_known_chain = variable.is_known_chain && knows_others;
+    variable.last_write = now;
     variable.bytes = access.bytes;
+    variable.waited.clear();
     KnownAccesses device, narrow;
     if (wide) device = fenced(block, thread, true);
     narrow = fenced(block, thread, false);
@@ -379,7 +385,10 @@ void RaceDetector::atomic(Block& block, std::uint32_t thread, const AtomicAccess
     const Record now = block.present[thread];
     if (access.kind != AtomicKind::store) {
         const auto variable = variables_.find(access.address);
-        if (variable != variables_.end()) acquire(block, thread, access, variable->second);
+        if (variable != variables_.end()) {
+            acquire(block, thread, access, variable->second);
+            if (access.waits) variable->second.waited.try_emplace({block.index, thread}, now);
+        }
     }
     if (access.kind != AtomicKind::load && access.wrote) publish(block, thread, access, now);
 }

@@ -24,6 +24,25 @@ def planted(tmp_path_factory):
     return compiled((PROGRAMS / "planted_races.cu").read_text(), folder, "-arch=sm_80")
 
 
+@pytest.fixture(scope="module")
+def own_synchronisation(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("own_synchronisation")
+    return compiled((PROGRAMS / "own_synchronisation.cu").read_text(), folder, "-arch=sm_80")
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_barriers_and_locks_of_the_program_itself_have_no_races(own_synchronisation, policy):
+    result = run(own_synchronisation, CUDASIM_CHECK="all", CUDASIM_POLICY=policy)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "1" * 14 + "\n", "")
+
+
+@pytest.mark.parametrize("policy", POLICIES[:2])
+def test_without_their_fences_each_has_a_race(own_synchronisation, policy):
+    for which in range(14):
+        result = run(own_synchronisation, str(which), CUDASIM_CHECK="races", CUDASIM_POLICY=policy)
+        assert "data-race" in result.stderr, which
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 def test_idioms_that_are_right_have_no_findings(lock_free, policy):
     result = run(lock_free, CUDASIM_CHECK="all", CUDASIM_POLICY=policy)

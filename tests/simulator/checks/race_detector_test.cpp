@@ -124,10 +124,12 @@ class RandomLaunch {
         }
         access.barriers_only = shape_.barriers_only;
         access.is_verified = access.kind == AtomicKind::load && pick(2) == 0;
-        history_ << (access.is_verified ? "verified " : "") << "atomic " << static_cast<int>(access.kind)
-                 << " order " << static_cast<int>(access.order) << " scope " << static_cast<int>(access.scope)
-                 << " wrote " << access.wrote << " " << block << "," << thread << " @"
-                 << access.address % 4096 << "\n";
+        access.waits =
+            access.kind == AtomicKind::load && !access.is_verified && !shape_.barriers_only && pick(3) != 0;
+        history_ << (access.is_verified ? "verified " : "") << (access.waits ? "waiting " : "") << "atomic "
+                 << static_cast<int>(access.kind) << " order " << static_cast<int>(access.order) << " scope "
+                 << static_cast<int>(access.scope) << " wrote " << access.wrote << " " << block << ","
+                 << thread << " @" << access.address % 4096 << "\n";
         const std::uint64_t before = detector_.pairs();
         detector_.atomic(*blocks_[block], thread, access);
         expect_same(access.address, access.bytes, oracle_.atomic(number(block, thread), access), before);
@@ -252,6 +254,14 @@ class ToldLaunch : public ::testing::Test {
         access.is_decided = is_decided;
         detector_.access(*blocks_[block], thread, access);
     }
+    void wait(std::uint32_t block, std::uint32_t thread = 0) {
+        AtomicAccess access;
+        access.address = reinterpret_cast<std::uint64_t>(memory_.data());
+        access.bytes = word_bytes;
+        access.kind = AtomicKind::load;
+        access.waits = true;
+        detector_.atomic(*blocks_[block], thread, access);
+    }
     void atomic(std::uint32_t block, AtomicKind kind, bool wrote = true, bool is_verified = false) {
         AtomicAccess access;
         access.address = reinterpret_cast<std::uint64_t>(memory_.data());
@@ -350,6 +360,67 @@ TEST_F(ToldLaunch, an_atomic_store_has_seen_no_update) {
     atomic(2, AtomicKind::update);
     plain(2, 0, true, true);
     EXPECT_EQ(detector_.pairs(), 2U);
+}
+
+TEST_F(ToldLaunch, who_has_waited_for_a_store_comes_behind_it) {
+    atomic(0, AtomicKind::store);
+    wait(1);
+    plain(1, 0, false);
+    EXPECT_EQ(detector_.pairs(), 0U);
+    plain(1, 1, false);  // another thread has not
+    EXPECT_EQ(detector_.pairs(), 1U);
+}
+
+TEST_F(ToldLaunch, so_do_threads_behind_a_barrier) {
+    atomic(0, AtomicKind::store);
+    wait(1);
+    detector_.block_barrier(*blocks_[1]);
+    plain(1, 1, false);
+    EXPECT_EQ(detector_.pairs(), 0U);
+    plain(2, 0, false);
+    EXPECT_EQ(detector_.pairs(), 1U);
+}
+
+TEST_F(ToldLaunch, a_load_that_does_not_wait_orders_no_read_behind_a_store) {
+    atomic(0, AtomicKind::store);
+    atomic(1, AtomicKind::load);
+    plain(1, 0, false);
+    EXPECT_EQ(detector_.pairs(), 1U);
+}
+
+TEST_F(ToldLaunch, a_store_behind_the_wait_is_another_one) {
+    atomic(0, AtomicKind::store);
+    wait(1);
+    atomic(2, AtomicKind::store);
+    plain(1, 0, false);
+    EXPECT_NE(detector_.pairs(), 0U);
+}
+
+TEST_F(ToldLaunch, stores_of_threads_that_waited_for_those_before_are_a_chain) {
+    atomic(0, AtomicKind::store);
+    wait(1);
+    atomic(1, AtomicKind::store);
+    wait(2);
+    plain(2, 0, false);
+    plain(1, 0, false);
+    EXPECT_EQ(detector_.pairs(), 0U);
+}
+
+TEST_F(ToldLaunch, stores_that_know_nothing_of_each_other_are_none) {
+    atomic(0, AtomicKind::store);
+    atomic(1, AtomicKind::store);
+    wait(2);
+    plain(2, 0, false);
+    EXPECT_EQ(detector_.pairs(), 2U);
+}
+
+TEST_F(ToldLaunch, who_has_waited_for_an_update_comes_behind_all) {
+    for (const std::uint32_t block : {0, 1}) atomic(block, AtomicKind::update);
+    wait(2);
+    plain(2, 0, false);
+    EXPECT_EQ(detector_.pairs(), 0U);
+    plain(1, 0, false);  // its own update has decided nothing
+    EXPECT_EQ(detector_.pairs(), 1U);
 }
 
 }  // namespace

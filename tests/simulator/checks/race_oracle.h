@@ -23,7 +23,10 @@ class RaceOracle {
         AtomicScope scope;
         bool changes;             ///< no load, nor a compare-and-swap that compared unequal
         bool is_stored = false;   ///< by an atomic store
+        bool waits = false;       ///< AtomicAccess::waits
         bool is_decided = false;  ///< PlainAccess::is_decided
+        /// Of an atomic write: its thread came behind the last one to the word, or there was none.
+        bool knows_others = true;
     };
 
     RaceOracle(std::uint32_t blocks, std::uint32_t threads, RaceModel model)
@@ -55,7 +58,8 @@ class RaceOracle {
                           .kind = AccessClass::atomic,
                           .scope = access.scope,
                           .changes = access.kind != AtomicKind::load && access.wrote,
-                          .is_stored = access.kind == AtomicKind::store});
+                          .is_stored = access.kind == AtomicKind::store,
+                          .waits = access.waits});
         if (access.is_verified) return found;
         Thread& me = all_[thread];
         Variable& variable = variables_[access.address];
@@ -141,26 +145,50 @@ class RaceOracle {
         return past.kind == AccessClass::atomic && past.changes && past.address == now.address &&
                past.bytes == now.bytes;
     }
-    /// Each update has seen those before it; a store has not.
-    [[nodiscard]] bool is_behind_updates(const Past& now) const {
-        const Past* last = nullptr;
+    [[nodiscard]] bool is_known(const Past& past, const Past& now) const {
+        return past.time <= all_[now.thread].knows[past.thread];
+    }
+    /// Whether it comes behind the last atomic write of its word, or behind a load that waited for that.
+    [[nodiscard]] bool knows_last(const Past& now) const {
+        bool knows = false;
         for (const Past& past : past_) {
-            if (!is_update_of(past, now)) continue;
-            if (past.is_stored) return false;
-            last = &past;
+            if (is_update_of(past, now))
+                knows = is_known(past, now);
+            else if (past.waits && past.address == now.address)
+                knows = knows || is_known(past, now);
         }
-        return last != nullptr && last->time <= all_[now.thread].knows[last->thread];
+        return knows;
+    }
+    /// Behind the last write of the word, which has seen those before it: an update always has, a store if it
+    /// came behind them.
+    [[nodiscard]] bool is_behind_writes(const Past& now) const {
+        const Past* last = nullptr;
+        bool is_waited_for = false, all_known = true;
+        for (const Past& past : past_) {
+            if (is_update_of(past, now)) {
+                if (past.is_stored && !past.knows_others) return false;
+                all_known = all_known && past.knows_others;
+                last = &past;
+                is_waited_for = false;
+            } else if (past.waits && past.address == now.address) {
+                is_waited_for = is_waited_for || is_known(past, now);
+            }
+        }
+        return last != nullptr && (is_waited_for || ((now.is_decided || all_known) && is_known(*last, now)));
     }
 
     std::vector<Past> add(Past now) {
         std::vector<Past> racing;
         const Clock& knows = all_[now.thread].knows;
+        const bool is_first =
+            std::ranges::none_of(past_, [&](const Past& past) { return is_update_of(past, now); });
+        now.knows_others = is_first || knows_last(now);
         for (const Past& past : past_) {
             if (past.thread == now.thread || past.address >= now.address + now.bytes ||
                 now.address >= past.address + past.bytes)
                 continue;
             if (!past.changes && !now.changes) continue;
-            if (now.is_decided && is_update_of(past, now) && is_behind_updates(now)) continue;
+            if (now.kind != AccessClass::atomic && is_update_of(past, now) && is_behind_writes(now)) continue;
             if (past.kind == AccessClass::atomic && now.kind == AccessClass::atomic) {
                 const bool same_block = past.thread / threads_ == now.thread / threads_;
                 const bool wide = past.scope != AtomicScope::block && now.scope != AtomicScope::block;
