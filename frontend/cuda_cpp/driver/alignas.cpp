@@ -8,9 +8,13 @@ namespace cudasim::nvcc {
 bool respell_alignas(PatchedSources& sources, const std::string& messages) {
     constexpr std::string_view word = "alignas";
     bool changed = false;
-    for (const MessagePlace& place : places_of("error: an attribute list cannot appear here", messages)) {
+    // The first is for types that are keywords, the second for types with a name.
+    const std::vector<std::string> texts{"error: an attribute list cannot appear here",
+                                         "error: 'alignas' attribute cannot be applied to types"};
+    // Of the places of a macro and its arguments one has the word.
+    for (const MessagePlace& place : places_of(texts, messages, Expansions::all)) {
         PatchedSources::Copy* copy = sources.copy_of(place.file);
-        if (copy == nullptr || place.line > copy->lines.size()) continue;
+        if (copy == nullptr || place.line == 0 || place.line > copy->lines.size()) continue;
         const std::size_t line = place.line - 1, column = place.column - 1;
         if (copy->lines[line].compare(column, word.size(), word) != 0) continue;
         copy->replace(line, column, 'A');

@@ -7,7 +7,8 @@ namespace cudasim::nvcc {
 
 bool name_type_of_extents(PatchedSources& sources, const std::string& messages) {
     bool changed = false;
-    for (const MessagePlace& place : places_of("error: expected expression", messages)) {
+    for (const MessagePlace& place :
+         places_of({"error: expected expression"}, messages, Expansions::innermost)) {
         PatchedSources::Copy* copy = sources.copy_of(place.file);
         if (copy == nullptr || place.line == 0 || place.line > copy->lines.size()) continue;
         const std::string_view text = copy->lines[place.line - 1];

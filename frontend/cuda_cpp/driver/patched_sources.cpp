@@ -88,10 +88,19 @@ std::vector<Message> messages_in(const std::string& messages) {
     return result;
 }
 
-std::vector<MessagePlace> places_of(const std::string& message, const std::string& messages) {
+std::vector<MessagePlace> places_of(const std::vector<std::string>& texts, const std::string& messages,
+                                    Expansions expansions) {
     std::vector<MessagePlace> places;
-    for (const Message& each : messages_in(messages))
-        if (each.place.rest == ": " + message) places.push_back(each.place);
+    bool here = false;
+    for (const auto& line : lines_of(messages)) {
+        const auto place = MessagePlace::read(line);
+        if (!place) continue;
+        const bool expanded = place->rest.starts_with(": note: expanded from");
+        if (!expanded) here = std::ranges::count(texts, place->rest.substr(2)) > 0;
+        if (!here) continue;
+        if (!expanded || expansions == Expansions::all) places.emplace_back();
+        if (place->file[0] != '<') places.back() = *place;
+    }
     std::ranges::sort(places, [](const MessagePlace& a, const MessagePlace& b) {
         return std::pair(a.line, a.column) > std::pair(b.line, b.column);
     });

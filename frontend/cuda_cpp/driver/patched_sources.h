@@ -25,8 +25,7 @@ struct MessagePlace {
     [[nodiscard]] static std::optional<MessagePlace> read(const std::string& line);
 };
 
-/// A message of clang's with its notes. Each place is the innermost one in a file: its own, or where a
-/// macro
+/// A message of clang's with its notes. Each place is the innermost one in a file: its own, or where a macro
 /// is defined.
 struct Message {
     MessagePlace place;
@@ -39,10 +38,15 @@ struct Message {
 
 [[nodiscard]] std::vector<Message> messages_in(const std::string& messages);
 
-/// The places of a message ("error: …"). From the last to the first, so that what is inserted at one
-/// moves
-/// none that comes.
-[[nodiscard]] std::vector<MessagePlace> places_of(const std::string& message, const std::string& messages);
+enum class Expansions {
+    innermost,  ///< one place for each message, the innermost in a file: its own, or where a macro is defined
+    all         ///< the message's own place, and those of all macros it is expanded from
+};
+
+/// The places of messages with one of these texts ("error: …"), from the last to the first, so that what is
+/// inserted at one moves none that comes.
+[[nodiscard]] std::vector<MessagePlace> places_of(const std::vector<std::string>& texts,
+                                                  const std::string& messages, Expansions expansions);
 
 class PatchedSources {
   public:

@@ -59,7 +59,7 @@ void double_from(Copy& copy, std::size_t line, std::size_t column) {
 bool double_percent_signs(PatchedSources& sources, const std::string& messages) {
     bool changed = false;
     for (const MessagePlace& place :
-         places_of("error: invalid % escape in inline assembly string", messages)) {
+         places_of({"error: invalid % escape in inline assembly string"}, messages, Expansions::innermost)) {
         Copy* copy = sources.copy_of(place.file);
         if (copy == nullptr || place.line == 0 || place.line > copy->lines.size()) continue;
         const std::size_t line = place.line - 1;

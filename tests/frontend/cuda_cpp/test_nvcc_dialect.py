@@ -99,12 +99,15 @@ def test_percent_signs_that_nvcc_refuses_are_refused(tmp_path):
 
 
 ALIGNAS = """#define ROWS(type) __shared__ alignas(type) unsigned char rows[2 * sizeof(type)]
+#define SAME(x) x
+typedef unsigned char byte;
 template <typename T>
 __global__ void kernel(int* x) {
     __shared__ char one; extern __shared__ alignas(128) char any[]; __shared__ alignas(64) char more[3]; int unused;
-    ROWS(T);
+    ROWS(T); __shared__ alignas(128) byte named[7]; SAME(__shared__ alignas(64) T other;)
+    x[0] = reinterpret_cast<unsigned long>(named) % 128 + reinterpret_cast<unsigned long>(&other) % 64;
     one = more[0] = any[0] = rows[0] = 1;
-    x[0] = reinterpret_cast<unsigned long>(any) % 128 + reinterpret_cast<unsigned long>(more) % 64;
+    x[0] += reinterpret_cast<unsigned long>(any) % 128 + reinterpret_cast<unsigned long>(more) % 64;
     x[1] = reinterpret_cast<unsigned long>(rows) % alignof(T) + sizeof rows + one;
 }
 struct alignas(32) Wide {
@@ -123,9 +126,9 @@ def test_alignas_behind_shared(tmp_path):
     (tmp_path / "a.cu").write_text(ALIGNAS)
     built = nvcc("a.cu", "-o", "program", "-Xcompiler", "-Wunused-variable", cwd=tmp_path)
     assert built.returncode == 0, built.stderr
-    line = ALIGNAS.splitlines()[3]
-    assert f"a.cu:4:{line.index('unused') + 1}: warning: unused variable 'unused'" in built.stderr
-    assert f"4 | {line}\n" in built.stderr
+    line = ALIGNAS.splitlines()[5]
+    assert f"a.cu:6:{line.index('unused') + 1}: warning: unused variable 'unused'" in built.stderr
+    assert f"6 | {line}\n" in built.stderr
     assert run(tmp_path / "program").returncode == 0
 
 
