@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "simulator/checks/access_roles.h"
+#include "simulator/image/defined_arithmetic.h"
 #include "simulator/jit/captured_variables.h"
 #include "simulator/jit/hook_calls.h"
 #include "simulator/jit/lowering.h"
@@ -79,9 +80,10 @@ void check_conversion(IntrinsicInst& conversion) {
     const bool is_signed = conversion.getIntrinsicID() == Intrinsic::fptosi_sat;
     Value* source = conversion.getArgOperand(0);
     unsigned width = conversion.getType()->getIntegerBitWidth();
-    // Small integers are converted at 16 bits and cut.
-    if (width == 16 && conversion.hasOneUse())
-        if (const auto* cut = dyn_cast<TruncInst>(conversion.user_back()))
+    // Small integers are converted at 16 bits, or at 32, and cut.
+    for (const User* user : conversion.users())
+        if (const auto* cut = dyn_cast<TruncInst>(user);
+            cut != nullptr && (width == 16 || cut->hasMetadata(image::cut_conversion_mark)))
             width = cut->getType()->getIntegerBitWidth();
     const fltSemantics& format = source->getType()->getFltSemantics();
     const auto bound = [&](const APInt& integer, bool sign) {
@@ -138,7 +140,7 @@ void check(Function& function) {
 class ArithmeticCheckInstrumentation final : public jit::Instrumentation {
   public:
     [[nodiscard]] std::string_view name() const override { return "arithmetic_checks"; }
-    [[nodiscard]] std::uint32_t version() const override { return 1; }
+    [[nodiscard]] std::uint32_t version() const override { return 2; }
 
     void late(jit::Compilation& compilation) const override {
         for (Function& function : *compilation.module)

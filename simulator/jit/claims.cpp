@@ -8,6 +8,7 @@
 #include <llvm/IR/Operator.h>
 
 #include "simulator/image/declared_checks.h"
+#include "simulator/image/defined_arithmetic.h"
 #include "simulator/jit/captured_variables.h"
 #include "simulator/jit/function_context.h"
 #include "simulator/jit/lowering.h"
@@ -84,7 +85,8 @@ bool only_forwards_its_operand(const Instruction& instruction) {
 
 void strip_instruction(Instruction& instruction, const CompileOptions& options) {
     const DebugLoc place = instruction.getDebugLoc();
-    const char* const kept[] = {marks::internal, image::in_bounds_mark, image::meant_mark};
+    const char* const kept[] = {marks::internal, image::in_bounds_mark, image::meant_mark,
+                                image::cut_conversion_mark};
     MDNode* nodes[std::size(kept)];
     for (std::size_t i = 0; i < std::size(kept); ++i) nodes[i] = instruction.getMetadata(kept[i]);
     instruction.dropUnknownNonDebugMetadata();

@@ -212,15 +212,17 @@ template <class Real>
     return static_cast<Real>(1 / wide_norm(x, y, z, w));
 }
 
-/// I0(x), which is even, and I1(x), which is odd.
+/// I0(x), which is even, and I1(x), which is odd. Far out the C++ library has NaN for infinity.
+constexpr double largest_bessel_argument = 800;
 template <class Real>
 [[nodiscard]] Real modified_bessel_0(Real x) {
-    if (std::isinf(x)) return std::numeric_limits<Real>::infinity();
+    if (std::fabs(x) > largest_bessel_argument) return std::numeric_limits<Real>::infinity();
     return static_cast<Real>(std::cyl_bessel_i(0.0L, static_cast<long double>(std::fabs(x))));
 }
 template <class Real>
 [[nodiscard]] Real modified_bessel_1(Real x) {
-    if (std::isinf(x)) return x;
+    if (std::fabs(x) > largest_bessel_argument)
+        return std::copysign(std::numeric_limits<Real>::infinity(), x);
     return static_cast<Real>(
         std::copysign(std::cyl_bessel_i(1.0L, static_cast<long double>(std::fabs(x))), x));
 }

@@ -217,5 +217,11 @@ double integer_power(double base, std::int32_t exponent) {
 float integer_power(float base, std::int32_t exponent) {
     return static_cast<float>(std::pow(static_cast<double>(base), static_cast<double>(exponent)));
 }
+float power_by_logarithm(float x, float y) {
+    return static_cast<float>(std::exp2(y * std::log2(static_cast<double>(x))));
+}
+float quotient_by_reciprocal(float x, float y) {
+    return std::fabs(y) > 0x1p126F ? x * std::copysign(0.0F, y) : x / y;
+}
 
 }  // namespace cudasim::libdevice

@@ -45,6 +45,10 @@ REAL_FUNCTION_OF_ORDER(bessel_yn)
 [[nodiscard]] float reciprocal_hypotenuse(float x, float y);
 [[nodiscard]] double integer_power(double base, std::int32_t exponent);
 [[nodiscard]] float integer_power(float base, std::int32_t exponent);
+/// 2 to the power of y log2(x): NaN for x < 0, and wherever 0 meets an infinity, pow(0, 0) for example.
+[[nodiscard]] float power_by_logarithm(float x, float y);
+/// The product with a reciprocal that is 0 for divisors above 2^126.
+[[nodiscard]] float quotient_by_reciprocal(float x, float y);
 
 /// The unbiased exponent; for 0 and NaN the smallest integer, for infinity the largest.
 template <class T>

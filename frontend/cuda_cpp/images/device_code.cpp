@@ -20,6 +20,7 @@
 
 #include "frontend/cuda_cpp/images/host_functions.h"
 #include "frontend/cuda_cpp/images/managed_variables.h"
+#include "frontend/cuda_cpp/images/narrow_conversions.h"
 #include "frontend/cuda_cpp/images/shared_addresses.h"
 #include "frontend/cuda_cpp/images/variable_arrays.h"
 #include "frontend/ptx/inline_assembly.h"
@@ -164,6 +165,7 @@ EmbeddedImage image_of_bitcode(const std::string& bitcode, const DeviceCode& abo
     store_shared_addresses(**module);
     fail_at_host_functions(**module);
     fix_variable_arrays(**module);
+    widen_narrow_conversions(**module);
     if (!about.relocatable) drop_unused_functions(**module);
     std::map<std::string, std::string> texts;
     llvm::DebugInfoFinder finder;
