@@ -141,8 +141,10 @@ void translate_mul24(InstructionContext& at) {
 }
 
 void translate_mad24(InstructionContext& at) {
-    if (at.has("sat")) at.refuse();
-    at.write(at.b.CreateAdd(product_of_24_bits(at), at.read(3)));
+    if (at.has("sat") && !(at.has("hi") && is_signed(at))) at.refuse();
+    Value* product = product_of_24_bits(at);
+    at.write(at.has("sat") ? at.b.CreateBinaryIntrinsic(Intrinsic::sadd_sat, product, at.read(3))
+                           : at.b.CreateAdd(product, at.read(3)));
 }
 
 /// div.approx.f32 multiplies by a reciprocal that is 0 for divisors above 2^126.

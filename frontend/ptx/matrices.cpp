@@ -37,6 +37,7 @@ constexpr Element elements[] = {
     {"f16", 16, true, false}, {"bf16", 16, true, false}, {"tf32", 32, true, false}, {"f32", 32, true, false},
     {"f64", 64, true, false}, {"e4m3", 8, true, false},  {"e5m2", 8, true, false},  {"s8", 8, false, true},
     {"u8", 8, false, false},  {"s4", 4, false, true},    {"u4", 4, false, false},   {"s32", 32, false, true},
+    {"b1", 1, false, false},
 };
 
 /// The element types among the modifiers, in their order.
@@ -173,6 +174,13 @@ class Warp {
         return b_.CreateFAdd(sum, b_.CreateFMul(left, right));
     }
 
+    /// Of two registers with bits: how many are set in both (.and) or in one (.xor).
+    [[nodiscard]] Value* bits_in_common_added(Value* sum, Value* left, Value* right) const {
+        Value* bits = at_.has("and") ? b_.CreateAnd(left, right) : b_.CreateXor(left, right);
+        Value* count = b_.CreateUnaryIntrinsic(Intrinsic::ctpop, bits);
+        return b_.CreateAdd(sum, b_.CreateZExt(count, sum->getType()));
+    }
+
   private:
     InstructionContext& at_;
     llvm::IRBuilder<>& b_;
@@ -189,6 +197,8 @@ void translate_mma(InstructionContext& at) {
         types[1].per_register() != types[2].per_register() || types[1].is_real != types[3].is_real)
         at.refuse();
     if (shape.m == 8 && types[1].name == "f16") at.refuse();  // Volta's m8n8k4 has another layout
+    const bool of_bits = types[1].width == 1;
+    if (of_bits && (!at.has("popc") || at.has("and") == at.has("xor"))) at.refuse();
     const Warp warp(at);
     const unsigned each = types[1].per_register(), halves = shape.m / 8;
     if (shape.k % (4 * each) != 0) at.refuse();
@@ -213,10 +223,15 @@ void translate_mma(InstructionContext& at) {
                 rows[half] = warp.of_lane(left[chunk * halves + half], holder_of(row));
             for (unsigned side = 0; side < 2; ++side)
                 columns[side] = warp.of_lane(right[chunk], holder_of(b.CreateAdd(column, b.getInt32(side))));
-            for (unsigned element = 0; element < each; ++element)
-                for (unsigned i = 0; i < 2 * halves; ++i)
+            for (unsigned i = 0; i < 2 * halves; ++i) {
+                if (of_bits) {
+                    sums[i] = warp.bits_in_common_added(sums[i], rows[i / 2], columns[i % 2]);
+                    continue;
+                }
+                for (unsigned element = 0; element < each; ++element)
                     sums[i] = warp.product_added(sums[i], warp.number(rows[i / 2], element, types[1]),
                                                  warp.number(columns[i % 2], element, types[2]));
+            }
         }
     }
     for (Value*& sum : sums) sum = warp.bits_of(sum, types[0]);

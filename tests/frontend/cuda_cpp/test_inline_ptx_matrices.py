@@ -142,3 +142,50 @@ int main() {
 
 def test_products_and_moved_matrices(tmp_path):
     assert output_of(PROGRAM, tmp_path) == "all right\n"
+
+
+BITS = r"""
+#include <cstdio>
+#include <cstdint>
+__host__ __device__ uint32_t word(uint32_t i) { i *= 0x9E3779B1u, i ^= i >> 15, i *= 0x85EBCA77u; return i ^ i >> 13; }
+__host__ __device__ uint32_t left(int row, int k) { return word(row * 8 + k); }        // 32 bits of a row
+__host__ __device__ uint32_t right(int k, int column) { return word(999 + column * 8 + k); }
+#define MULTIPLY(how, out)                                                                                       \
+    asm("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32." how ".popc {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %10, %10, %10};" \
+        : "=r"(n[0]), "=r"(n[1]), "=r"(n[2]), "=r"(n[3])                                                         \
+        : "r"(left(g, t)), "r"(left(g + 8, t)), "r"(left(g, t + 4)), "r"(left(g + 8, t + 4)), "r"(right(t, g)), "r"(right(t + 4, g)), "r"(7)); \
+    for (int i = 0; i < 4; ++i) out[(g + i / 2 * 8) * 8 + 2 * t + i % 2] = n[i];
+__global__ void multiply(int* both, int* one, int* small) {
+    const int g = threadIdx.x / 4, t = threadIdx.x % 4;
+    int n[4];
+    MULTIPLY("and", both)
+    MULTIPLY("xor", one)
+    asm("mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.and.popc {%0, %1}, {%2}, {%3}, {%4, %4};"
+        : "=r"(n[0]), "=r"(n[1]) : "r"(left(g, t)), "r"(right(t, g)), "r"(-3));
+    small[g * 8 + 2 * t] = n[0], small[g * 8 + 2 * t + 1] = n[1];
+}
+int main() {
+    int *both, *one, *small, wrong = 0;
+    cudaMallocManaged(&both, 512);
+    cudaMallocManaged(&one, 512);
+    cudaMallocManaged(&small, 256);
+    multiply<<<1, 32>>>(both, one, small);
+    if (cudaDeviceSynchronize() != cudaSuccess) return 1;
+    for (int row = 0; row < 16; ++row)
+        for (int column = 0; column < 8; ++column) {
+            int sums[3] = {7, 7, -3};
+            for (int k = 0; k < 8; ++k) {
+                sums[0] += __builtin_popcount(left(row, k) & right(k, column));
+                sums[1] += __builtin_popcount(left(row, k) ^ right(k, column));
+                if (k < 4) sums[2] += __builtin_popcount(left(row, k) & right(k, column));
+            }
+            const int i = row * 8 + column;
+            wrong += both[i] != sums[0] || one[i] != sums[1] || (row < 8 && small[i] != sums[2]);
+        }
+    printf("%d wrong\n", wrong);
+}
+"""
+
+
+def test_matrices_of_bits(tmp_path):
+    assert output_of(BITS, tmp_path) == "0 wrong\n"

@@ -131,6 +131,7 @@ INTEGER = [
     ("mul24.lo.u32 %r, %a, %b;", "u32", ("u32", "u32"), lambda a, b: (a & 0xFFFFFF) * (b & 0xFFFFFF)),
     ("mul24.hi.s32 %r, %a, %b;", "s32", ("s32", "s32"), lambda a, b: (s24(a) * s24(b)) >> 16),
     ("mad24.lo.s32 %r, %a, %b, %c;", "s32", ("s32", "s32", "s32"), lambda a, b, c: s24(a) * s24(b) + c),
+    ("mad24.hi.sat.s32 %r, %a, %b, %c;", "s32", ("s32", "s32", "s32"), lambda a, b, c: max(-(1 << 31), min((1 << 31) - 1, signed(s24(a) * s24(b) >> 16, 32) + c))),
     ("sad.s32 %r, %a, %b, %c;", "s32", ("s32", "s32", "s32"), lambda a, b, c: abs(a - b) + c),
     ("sad.u32 %r, %a, %b, %c;", "u32", ("u32", "u32", "u32"), lambda a, b, c: abs(a - b) + c),
     ("dp4a.s32.s32 %r, %a, %b, %c;", "s32", ("s32", "s32", "s32"), dot4),
