@@ -113,11 +113,7 @@ void translate_mad_sum(InstructionContext& at, bool takes_carry) {
 }
 
 void translate_mad(InstructionContext& at) {
-    if (is_real(at)) {
-        Value* result = at.b.CreateIntrinsic(Intrinsic::fma, {at.read(1)->getType()},
-                                             {at.read(1), at.read(2), at.read(3)});
-        return at.write(result);
-    }
+    if (is_real(at)) return translate_fma(at);
     translate_mad_sum(at, false);
 }
 

@@ -98,14 +98,15 @@ void translate_selp(InstructionContext& at) {
     at.write(at.b.CreateSelect(at.read(3, predicate), at.read(1), at.read(2)));
 }
 
-/// a where c is 0 or more.
+/// a where c is 0 or more. Of .ftz only c takes notice.
 void translate_slct(InstructionContext& at) {
     const Type result = at.type(1);
     Value* c = at.read(3);
     Value* zero = llvm::Constant::getNullValue(c->getType());
     Value* takes_first =
         at.type().kind == Type::real ? at.b.CreateFCmpOGE(c, zero) : at.b.CreateICmpSGE(c, zero);
-    at.write(at.b.CreateSelect(takes_first, at.read(1, result), at.read(2, result)));
+    const auto whole = [&](std::size_t i) { return at.function.read(at.operand(i), result); };
+    at.function.write(at.operand(0), at.b.CreateSelect(takes_first, whole(1), whole(2)));
 }
 
 constexpr Row rows[] = {

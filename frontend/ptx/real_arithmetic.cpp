@@ -57,6 +57,8 @@ void translate_narrow_fma(InstructionContext& at, Value* first, Value* second, V
         })));
 }
 
+}  // namespace
+
 void translate_fma(InstructionContext& at) {
     Value* a = at.read(1);
     Value* b = at.read(2);
@@ -67,6 +69,8 @@ void translate_fma(InstructionContext& at) {
         return at.write(saturated(at, rounded_call(at, is_double(at) ? "fma" : "fmaf", {a, b, c})));
     at.write(saturated(at, at.b.CreateIntrinsic(Intrinsic::fma, {a->getType()}, {a, b, c})));
 }
+
+namespace {
 
 void translate_sqrt(InstructionContext& at) {
     Value* value = at.read(1);
@@ -163,7 +167,7 @@ constexpr NumberClass number_classes[] = {
     {"infinite", llvm::fcInf},
     {"number", static_cast<llvm::FPClassTest>(llvm::fcAllFlags & ~llvm::fcNan)},
     {"notanumber", llvm::fcNan},
-    {"normal", llvm::fcNormal},
+    {"normal", static_cast<llvm::FPClassTest>(llvm::fcNormal | llvm::fcZero)},
     {"subnormal", llvm::fcSubnormal},
 };
 

@@ -209,6 +209,8 @@ enum class Rounding { nearest, to_zero, down, up };
 [[nodiscard]] std::string_view directed_rounding(const InstructionContext& at);
 /// add, sub and mul of real numbers, which rows of both kinds of arithmetic share.
 void translate_real(InstructionContext& at, llvm::Instruction::BinaryOps operation, const char* name);
+/// fma, and mad of real numbers, which is the same.
+void translate_fma(InstructionContext& at);
 
 /// bf16 or two of them.
 [[nodiscard]] constexpr bool is_brain(Type type) {

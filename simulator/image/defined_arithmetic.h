@@ -21,7 +21,7 @@ void define_signed_overflow(llvm::BinaryOperator& division);
 /// Amounts of the width and more: all bits leave (shl, lshr) or the sign fills (ashr).
 void define_shift(llvm::BinaryOperator& shift);
 
-/// Metadata of a truncation: with the conversion of a float that it cuts it is one conversion to a small integer.
+/// Metadata of a truncation: with the conversion of a float that it cuts it is one, to a small integer.
 inline constexpr const char* cut_conversion_mark = "cudasim.cut_conversion";
 
 /// One scalar operation per element of a vector operation, which is replaced; else the operation itself.

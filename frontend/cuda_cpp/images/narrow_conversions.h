@@ -1,5 +1,5 @@
-// Floats to integers of 8 and 16 bits. NVIDIA's compiler converts to 32 bits, which saturates, and cuts: 40000.0f
-// is the short -25536, on a GPU. LLVM's back end would convert to 16 bits: 32767.
+// Floats to integers of 8 and 16 bits. NVIDIA's compiler converts to 32 bits, which saturates, and cuts:
+// 40000.0f is the short -25536, on a GPU. LLVM's back end would convert to 16 bits: 32767.
 #pragma once
 
 namespace llvm {

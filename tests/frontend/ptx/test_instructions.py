@@ -1,6 +1,7 @@
 """Every instruction of PTX that is translated, against its definition in the PTX ISA written in Python's unbounded
 integers or in NumPy."""
 
+import itertools
 import math
 
 import numpy as np
@@ -294,13 +295,34 @@ def test_comparison_of_real_numbers(name):
 
 
 @pytest.mark.parametrize("name, meaning", [("finite", np.isfinite), ("infinite", np.isinf), ("notanumber", np.isnan),
-                                           ("number", lambda a: ~np.isnan(a)), ("subnormal", lambda a: (a != 0) & (np.abs(a) < 1.2e-38))])  # fmt: skip
+                                           ("number", lambda a: ~np.isnan(a)), ("normal", lambda a: np.isfinite(a) & ((a == 0) | (np.abs(a) > 1.1e-38))), ("subnormal", lambda a: (a != 0) & (np.abs(a) < 1.2e-38))])  # fmt: skip
 def test_class_of_a_number(name, meaning):
     values = np.array([*REALS, 1e-40], np.float32)
     found = call(
         function(f"testp.{name}.f32 %p, %a;\nselp.u32 %r, 1, 0, %p;", "u32", "f32"), "u32", ("f32",), [values]
     )
     assert np.array_equal(found, meaning(values).astype(np.uint32))
+
+
+@pytest.mark.parametrize("how", ["rz", "rm", "rp", "rn.sat", "rp.sat", "rz.ftz"])
+def test_mad_of_real_numbers_is_fma(how):
+    """1 + 2^-12 squared, and 3 - 2^-20 by 1 + 2^-12: sums that no float32 holds."""
+    values = [1 + 2.0**-12, -1 - 2.0**-12, 3 - 2.0**-20, 0.125, math.nan, 1e-39]
+    columns = [np.array(column, np.float32) for column in zip(*itertools.product(values, repeat=3))]
+    found, fused, nearest = (
+        call(function(f"{name}.f32 %r, %a, %b, %c;", *["f32"] * 4), "f32", ("f32",) * 3, columns).view(
+            np.uint32
+        )
+        for name in (f"mad.{how}", f"fma.{how}", "fma.rn")
+    )
+    assert np.array_equal(found, fused) and not np.array_equal(found, nearest)
+
+
+def test_slct_flushes_what_it_compares_alone():
+    """-1e-39 counts as 0."""
+    columns = [np.array(column, np.float32) for column in ([1e-39, 1e-39], [-2e-39, -2e-39], [-1e-39, -1])]
+    found = call(function("slct.ftz.f32.f32 %r, %a, %b, %c;", *["f32"] * 4), "f32", ("f32",) * 3, columns)
+    assert np.array_equal(found, np.array([1e-39, -2e-39], np.float32))
 
 
 @pytest.mark.parametrize("to", ["s32", "u32", "s64", "u64"])
