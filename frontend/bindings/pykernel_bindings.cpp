@@ -3,6 +3,7 @@
 #include <pybind11/complex.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <optional>
 #include <stdexcept>
 
@@ -12,6 +13,7 @@
 #include "frontend/pykernel/compile.h"
 #include "frontend/pykernel/syntax/in_source.h"
 #include "simulator/execution/launch_memory.h"
+#include "simulator/image/host_questions.h"
 #include "simulator/libdevice/signatures.h"
 
 namespace cudasim::bindings {
@@ -111,17 +113,17 @@ GlobalValue global_value(py::handle description) {
     throw std::invalid_argument("compile_python: unknown kind of global '" + kind + "'");
 }
 
-/// (argument types, number of the function, whether it takes literals), or (argument types, symbol in linked
-/// code, (types of its parameters, of its result)).
+/// (number of the function, whether it takes literals), or (symbol in linked code, (types of its parameters,
+/// of its result)).
 Choice choice(const py::tuple& fields) {
-    Choice result{.arguments = py::cast<std::vector<std::string>>(fields[0])};
-    if (py::isinstance<py::str>(fields[1])) {
-        result.symbol = py::cast<std::string>(fields[1]);
-        auto [parameters, returned] = py::cast<std::pair<std::vector<std::string>, std::string>>(fields[2]);
+    Choice result;
+    if (py::isinstance<py::str>(fields[0])) {
+        result.symbol = py::cast<std::string>(fields[0]);
+        auto [parameters, returned] = py::cast<std::pair<std::vector<std::string>, std::string>>(fields[1]);
         result.signature = {std::move(parameters), std::move(returned)};
     } else {
-        result.function = py::cast<std::uint32_t>(fields[1]);
-        result.takes_literals = py::cast<bool>(fields[2]);
+        result.function = py::cast<std::uint32_t>(fields[0]);
+        result.takes_literals = py::cast<bool>(fields[1]);
     }
     return result;
 }
@@ -146,12 +148,7 @@ FunctionSource function_source(const py::dict& function, const image::Cancellati
     }
     source.library_name = py::cast<std::string>(function["library_name"]);
     source.exact_signatures = py::cast<bool>(function["exact_signatures"]);
-    source.is_overloaded = function.contains("choices");
-    if (source.is_overloaded) {
-        for (py::handle item : function["choices"]) {
-            source.choices.push_back(choice(py::reinterpret_borrow<py::tuple>(item)));
-        }
-    }
+    source.is_overloaded = py::cast<bool>(function["is_overloaded"]);
     return source;
 }
 
@@ -161,57 +158,115 @@ bool names_the_grid(const image::KernelImage& image) {
     return image.bitcode().find("cudaCGGetIntrinsicHandle") != std::string::npos;
 }
 
-/// The Python objects among the arguments of compile_python().
-struct PythonRequest {
-    const py::list& functions;
-    const std::vector<std::pair<std::string, std::string>>& sources;
-    const py::dict& extensions;
+/// What compile_python() is given: _Program of compiler.py. Its methods are called on the host's thread,
+/// which is the user's; what they add to the program is read on the thread with the large stack.
+class PythonProgram final : public Resolver {
+  public:
+    /// @param request gets what the program consists of
+    PythonProgram(const py::object& program, Request& request, image::HostQuestions& host,
+                  bool ends_interpreter)
+        : program_(program), request_(request), host_(host), ends_interpreter_(ends_interpreter) {
+        read();
+    }
+
+    [[nodiscard]] std::uint32_t library_function(std::string_view name) override {
+        std::uint32_t number = 0;
+        ask([&] { number = py::cast<std::uint32_t>(program_.attr("library_function")(name)); });
+        return number;
+    }
+
+    [[nodiscard]] std::optional<Choice> overload(std::uint32_t function,
+                                                 const std::vector<std::string>& arguments,
+                                                 std::vector<std::string>& reasons) override {
+        std::optional<Choice> answer;
+        ask([&] {
+            const py::tuple found = program_.attr("overload")(function, arguments);
+            if (!found[0].is_none()) answer = choice(found[0]);
+            reasons = py::cast<std::vector<std::string>>(found[1]);
+        });
+        return answer;
+    }
+
+    [[nodiscard]] std::optional<Extension> attribute(const std::string& type,
+                                                     const std::string& name) override {
+        std::optional<std::pair<std::uint32_t, bool>> answer;
+        ask([&] {
+            answer = py::cast<std::optional<std::pair<std::uint32_t, bool>>>(
+                program_.attr("attribute")(type, name));
+        });
+        if (!answer) return std::nullopt;
+        return Extension{.function = answer->first, .is_method = answer->second};
+    }
+
+  private:
+    template <typename Question>
+    void ask(const Question& question) {
+        host_.ask([&] {
+            const cpython::HeldGil held;
+            question();
+            read_libraries();
+        });
+        read();
+    }
+
+    /// At the interpreter's end no thread but the host's gets the GIL.
+    void read() {
+        const auto with_gil = [&] {
+            const cpython::HeldGil held;
+            read_functions();
+            read_sources();
+        };
+        if (ends_interpreter_)
+            host_.ask(with_gil);
+        else
+            with_gil();
+    }
+
+    void read_functions() {
+        const py::list functions = program_.attr("functions");
+        for (std::size_t i = request_.functions.size(); i < functions.size(); ++i)
+            request_.functions.push_back(
+                function_source(py::reinterpret_borrow<py::dict>(functions[i]), request_.cancellation));
+        if (request_.functions.empty()) throw std::invalid_argument("compile_python: no function to compile");
+    }
+
+    void read_sources() {
+        const py::dict sources = program_.attr("sources");
+        if (sources.size() == request_.sources.size()) return;
+        request_.sources.clear();
+        for (const auto& [path, text] : sources)
+            request_.sources.push_back({py::cast<std::string>(path), py::cast<std::string>(text)});
+        std::ranges::sort(request_.sources, {}, &image::SourceFile::path);
+    }
+
+    void read_libraries() {
+        request_.libraries = py::cast<std::vector<image::KernelImage>>(program_.attr("libraries")());
+    }
+
+    const py::object& program_;
+    Request& request_;
+    image::HostQuestions& host_;
+    bool ends_interpreter_;
 };
 
-/// Needs the GIL.
-void convert(const PythonRequest& python, Request& request) {
-    for (py::handle function : python.functions)
-        request.functions.push_back(
-            function_source(py::reinterpret_borrow<py::dict>(function), request.cancellation));
-    if (request.functions.empty()) throw std::invalid_argument("compile_python: no function to compile");
-    for (std::uint32_t i = 0; i < request.functions.size(); ++i) {
-        const std::string& name = request.functions[i].library_name;
-        if (!name.empty()) request.library.emplace(name, i);
-    }
-    for (const auto& [key, value] : python.extensions) {
-        const auto [function, is_method] = py::cast<std::pair<std::uint32_t, bool>>(value);
-        request.extensions.emplace(py::cast<std::pair<std::string, std::string>>(key),
-                                   Extension{function, is_method});
-    }
-    for (const auto& [path, text] : python.sources) request.sources.push_back({path, text});
-}
-
 /// Everything that recurses over the program has the large stack: reading the syntax tree, compiling,
-/// forgetting it. At the interpreter's end no other thread gets the GIL.
-Result compile_on_large_stack(const PythonRequest& python, Request& request, const image::HostPoll& poll) {
+/// forgetting it.
+Result compile_on_large_stack(const py::object& program, Request& request, const image::HostPoll& poll) {
     const bool ends_interpreter = interpreter_is_ending();
-    if (ends_interpreter) {
-        const py::gil_scoped_acquire acquire;
-        convert(python, request);
-    }
     std::optional<Result> result;
-    image::on_large_stack(
-        [&](const image::Cancellation& cancellation) {
+    image::on_asking_large_stack(
+        [&](const image::Cancellation& cancellation, image::HostQuestions& host) {
             Request own = std::move(request);
             own.cancellation = &cancellation;
-            if (!ends_interpreter) {
-                const cpython::HeldGil acquire;
-                convert(python, own);
-            }
+            PythonProgram resolver(program, own, host, ends_interpreter);
+            own.resolver = &resolver;
             result = pykernel::compile(own);
         },
         poll);
     return std::move(*result);
 }
 
-py::dict compile_python(const py::list& functions, std::vector<std::string> argument_types,
-                        const std::vector<std::pair<std::string, std::string>>& sources,
-                        const py::dict& extensions, std::vector<image::KernelImage> libraries, bool fastmath,
+py::dict compile_python(const py::object& program, std::vector<std::string> argument_types, bool fastmath,
                         bool fma, bool variable_reads, const std::string& entry, std::string entry_name,
                         std::string result_type, const py::object& progress, double progress_after_seconds) {
     Request request;
@@ -225,12 +280,11 @@ py::dict compile_python(const py::list& functions, std::vector<std::string> argu
     request.fma = fma;
     request.variable_reads = variable_reads;
     request.old_messages = PY_VERSION_HEX < 0x030B0000;
-    request.libraries = std::move(libraries);
+    request.libraries = py::cast<std::vector<image::KernelImage>>(program.attr("libraries")());
     driver::in_call("cuModuleLoadData", [] { execution::require_memory_to_compile(); });
     const Progress shown{progress, progress_after_seconds};
-    const Result result = while_compiling(shown, [&](const image::HostPoll& poll) {
-        return compile_on_large_stack({functions, sources, extensions}, request, poll);
-    });
+    const Result result = while_compiling(
+        shown, [&](const image::HostPoll& poll) { return compile_on_large_stack(program, request, poll); });
     py::dict answer;
     answer["image"] = result.image;
     answer["kernel_name"] = result.kernel_name;
@@ -291,7 +345,6 @@ py::list libdevice_functions() {
 }
 
 PyObject* source_error_class = nullptr;
-PyObject* missing_library_class = nullptr;
 
 void raise_source_error(const SourceError& error) {
     py::object exception = py::reinterpret_borrow<py::object>(source_error_class)(error.text());
@@ -299,9 +352,6 @@ void raise_source_error(const SourceError& error) {
     exception.attr("reason") = error.what();
     exception.attr("standing") = standing_name(error.standing);
     exception.attr("file") = error.file;
-    exception.attr("wanted_overload") = error.wanted_overload;
-    exception.attr("wanted_attribute") = error.wanted_attribute;
-    exception.attr("wanted_types") = error.wanted_types;
     exception.attr("line") = error.location.line;
     exception.attr("column") = error.location.column;
     PyErr_SetObject(source_error_class, exception.ptr());
@@ -315,18 +365,11 @@ void bind_pykernel(py::module_& module) {
         "A Python kernel cannot be compiled; compiler.py turns it into numba's class.", PyExc_ValueError,
         nullptr);
     module.add_object("SourceError", py::reinterpret_borrow<py::object>(source_error_class));
-    missing_library_class = PyErr_NewExceptionWithDoc(
-        "cudasim._native.MissingLibraryFunction",
-        "A kernel needs a function of cudasim.kernel_library, whose name this is; compile again with it.",
-        nullptr, nullptr);
-    module.add_object("MissingLibraryFunction", py::reinterpret_borrow<py::object>(missing_library_class));
     py::register_local_exception_translator([](std::exception_ptr pointer) {
         try {
             if (pointer) std::rethrow_exception(pointer);
         } catch (const SourceError& error) {
             raise_source_error(error);
-        } catch (const MissingLibraryFunction& missing) {
-            py::set_error(missing_library_class, py::cast(missing.name));
         }
     });
     module.def("call_on_large_stack", &call_on_large_stack, py::arg("function"),
@@ -335,16 +378,16 @@ void bind_pykernel(py::module_& module) {
                "Names of numba.cuda's functions of fp16 and bf16: 'fp16.hadd'.");
     module.def("libdevice_functions", &libdevice_functions,
                "[(name, types of its parameters, types of its results)]");
-    module.def("compile_python", &compile_python, py::arg("functions"), py::arg("argument_types"),
-               py::arg("sources"), py::arg("extensions"), py::arg("libraries"), py::kw_only(),
-               py::arg("fastmath") = false, py::arg("fma") = false, py::arg("variable_reads") = true,
-               py::arg("entry") = "kernel", py::arg("entry_name") = "", py::arg("result_type") = "",
-               py::arg("progress") = py::none(), py::arg("progress_after_seconds") = 0.0,
-               "Compiles functions[0] for the argument types, linked with the functions of the libraries, as "
-               "a kernel or as a device function with the ABI \"c\" or "
-               "\"numba\": {image, kernel_name, typed_ir, cooperative, notes: [(message, file, line)], "
-               "overloads: [(index of the "
-               "function, argument types, result type)]}. Raises SourceError.");
+    module.def(
+        "compile_python", &compile_python, py::arg("program"), py::arg("argument_types"), py::kw_only(),
+        py::arg("fastmath") = false, py::arg("fma") = false, py::arg("variable_reads") = true,
+        py::arg("entry") = "kernel", py::arg("entry_name") = "", py::arg("result_type") = "",
+        py::arg("progress") = py::none(), py::arg("progress_after_seconds") = 0.0,
+        "Compiles the first function of a program (compiler.py's _Program, which is asked for what it "
+        "turns out to need) for the argument types, linked with its libraries, as a kernel or as a device "
+        "function with the ABI \"c\" or \"numba\": {image, kernel_name, typed_ir, cooperative, notes: "
+        "[(message, file, line)], overloads: [(index of the function, argument types, result type)]}. "
+        "Raises SourceError.");
     module.def("kernel_knows", &knows_callable,
                "Whether kernels can call what has this name: \"cuda.grid\".");
 }

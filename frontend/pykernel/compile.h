@@ -50,7 +50,8 @@ struct Result {
     std::vector<Overload> overloads;  ///< of all functions that the kernel reaches, itself first
 };
 
-/// Recurses as deeply as the program is nested. @throws SourceError, MissingLibraryFunction, image::Cancelled
+/// Recurses as deeply as the program is nested. @throws SourceError, image::Cancelled, what the
+/// resolver throws
 [[nodiscard]] Result compile(const Request& request);
 
 /// Whether kernels can call what has this name in numba.cuda, NumPy or Python ("cuda.grid", "math.sin",

@@ -1,4 +1,4 @@
-// See large_stack.h.
+// See large_stack.h, host_questions.h.
 #include "simulator/image/large_stack.h"
 
 #include <pthread.h>
@@ -10,8 +10,34 @@
 #include <cstdint>
 #include <exception>
 #include <mutex>
+#include <utility>
+
+#include "simulator/image/host_questions.h"
 
 namespace cudasim::image {
+
+struct LargeStackTask {
+    explicit LargeStackTask(const std::function<void(const Cancellation&, HostQuestions&)>& given)
+        : work(given) {}
+    const std::function<void(const Cancellation&, HostQuestions&)>& work;
+    Cancellation cancellation;
+    std::exception_ptr thrown;
+    std::mutex mutex;
+    std::condition_variable host_wakes, answered;
+    const std::function<void()>* question = nullptr;  ///< until it is answered
+    std::exception_ptr thrown_by_question;
+    bool over = false;
+};
+
+void HostQuestions::ask(const std::function<void()>& question) {
+    if (!task_) return question();
+    std::unique_lock lock(task_->mutex);
+    task_->question = &question;
+    task_->host_wakes.notify_one();
+    task_->answered.wait(lock, [&] { return !task_->question; });
+    if (task_->thrown_by_question) std::rethrow_exception(std::exchange(task_->thrown_by_question, nullptr));
+}
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -22,26 +48,17 @@ constexpr std::size_t mebibyte = std::size_t{1} << 20;
 constexpr std::size_t stack_sizes[] = {512 * mebibyte, 128 * mebibyte, 32 * mebibyte, 8 * mebibyte};
 constexpr auto poll_interval = std::chrono::milliseconds(50);
 
-struct Task {
-    explicit Task(const std::function<void(const Cancellation&)>& given) : work(given) {}
-    const std::function<void(const Cancellation&)>& work;
-    Cancellation cancellation;
-    std::exception_ptr thrown;
-    std::mutex mutex;
-    std::condition_variable ended;
-    bool over = false;
-};
-
 void* run(void* argument) {
-    Task& task = *static_cast<Task*>(argument);
+    auto& task = *static_cast<LargeStackTask*>(argument);
     try {
-        task.work(task.cancellation);
+        HostQuestions host(&task);
+        task.work(task.cancellation, host);
     } catch (...) {
         task.thrown = std::current_exception();
     }
     const std::lock_guard lock(task.mutex);
     task.over = true;
-    task.ended.notify_one();
+    task.host_wakes.notify_one();
     return nullptr;
 }
 
@@ -90,7 +107,7 @@ bool must_do_without_thread() {
     return own_stack().size >= sufficient_stack;
 }
 
-bool start(pthread_t& thread, Task& task) {
+bool start(pthread_t& thread, LargeStackTask& task) {
     if (must_do_without_thread()) return false;
     const BlockedSignals inherited_by_the_thread;
     for (const std::size_t size : stack_sizes) {
@@ -104,26 +121,53 @@ bool start(pthread_t& thread, Task& task) {
     return false;
 }
 
-void wait_for(Task& task, const HostPoll& poll) {
+void answer(LargeStackTask& task) {
+    try {
+        (*task.question)();
+    } catch (...) {
+        task.thrown_by_question = std::current_exception();
+    }
+}
+
+void wait_for(LargeStackTask& task, const HostPoll& poll) {
     const auto begin = Clock::now();
     std::unique_lock lock(task.mutex);
-    while (!task.ended.wait_for(lock, poll_interval, [&] { return task.over; })) {
-        if (!poll || task.cancellation.requested()) continue;
+    for (;;) {
+        task.host_wakes.wait_for(lock, poll_interval, [&] { return task.over || task.question; });
+        if (task.over) return;
+        const bool asked = task.question;
+        if (!asked && (!poll || task.cancellation.requested())) continue;
         lock.unlock();
-        if (poll(std::chrono::duration<double>(Clock::now() - begin).count())) task.cancellation.request();
+        if (asked)
+            answer(task);
+        else if (poll(std::chrono::duration<double>(Clock::now() - begin).count()))
+            task.cancellation.request();
         lock.lock();
+        if (asked) {
+            task.question = nullptr;
+            task.answered.notify_one();
+        }
     }
 }
 
 }  // namespace
 
-void on_large_stack(const std::function<void(const Cancellation&)>& work, const HostPoll& poll) {
-    Task task(work);
+void on_asking_large_stack(const std::function<void(const Cancellation&, HostQuestions&)>& work,
+                           const HostPoll& poll) {
+    LargeStackTask task(work);
     pthread_t thread{};
-    if (!start(thread, task)) return work(task.cancellation);
+    if (!start(thread, task)) {
+        HostQuestions host(nullptr);
+        return work(task.cancellation, host);
+    }
     wait_for(task, poll);
     pthread_join(thread, nullptr);
     if (task.thrown) std::rethrow_exception(task.thrown);
+}
+
+void on_large_stack(const std::function<void(const Cancellation&)>& work, const HostPoll& poll) {
+    on_asking_large_stack([&](const Cancellation& cancellation, HostQuestions&) { work(cancellation); },
+                          poll);
 }
 
 std::size_t remaining_stack() {

@@ -232,19 +232,20 @@ class Inference {
 
     /// The compiler's own attributes come first, then what programs have added.
     TypeRef attribute(const Instruction& in, TypeRef object) {
-        if (const Extension* added = program_.extension(object, in.text)) {
-            if (added->is_method)
-                return types_.method(object, extension_prefix + std::to_string(added->function));
-            return extension_call(added->function, object, in.location).result;
-        }
+        if (const Extension* added = program_.extension(object, in.text)) return extended(in, object, *added);
         try {
             return attribute_type(types_, object, in.text, in.location);
         } catch (SourceError& error) {
-            if (error.wanted_overload || !error.wanted_attribute.empty()) throw;
-            error.wanted_attribute = in.text;
-            error.wanted_types = {object->request_name()};
+            const Extension* added = program_.ask_for_extension(object, in.text);
+            if (added) return extended(in, object, *added);
+            error.is_final = true;
             throw;
         }
+    }
+
+    TypeRef extended(const Instruction& in, TypeRef object, const Extension& added) {
+        if (added.is_method) return types_.method(object, extension_prefix + std::to_string(added.function));
+        return extension_call(added.function, object, in.location).result;
     }
 
     Program::Called extension_call(std::uint32_t function, TypeRef object, Location place) {

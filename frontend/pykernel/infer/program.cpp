@@ -23,7 +23,7 @@ Specialisation& Program::make(std::uint32_t function, const std::vector<TypeRef>
 std::uint32_t Program::inner_function(const FunctionSource& outer, const FunctionSyntax& syntax,
                                       const std::set<std::string>& outer_locals) {
     const auto [entry, is_new] = inner_numbers_.try_emplace(
-        &syntax, static_cast<std::uint32_t>(request.functions.size() + inner_functions_.size()));
+        &syntax, static_cast<std::uint32_t>(first_inner + inner_functions_.size()));
     if (!is_new) return entry->second;
     FunctionSource inner = outer;
     inner.syntax = syntax;
@@ -79,7 +79,8 @@ Specialisation& Program::specialise(std::uint32_t function, const std::vector<Ty
     Specialisation*& known = known_[{function, arguments}];
     if (!known) {
         known = &make(function, arguments);
-        known->symbol += "$" + std::to_string(function);
+        known->symbol += function < first_inner ? "$" + std::to_string(function)
+                                                : "$inner" + std::to_string(function - first_inner);
         known->declared_result = result;
     }
     Specialisation& specialisation = *known;
@@ -96,8 +97,9 @@ Specialisation& Program::specialise(std::uint32_t function, const std::vector<Ty
 
 Specialisation& Program::library(std::string_view name, const std::vector<TypeRef>& arguments,
                                  Location call) {
-    const auto found = request.library.find(name);
-    if (found == request.library.end()) throw MissingLibraryFunction{std::string(name)};
+    auto found = library_.find(name);
+    if (found == library_.end())
+        found = library_.emplace(std::string(name), request.resolver->library_function(name)).first;
     return specialise(found->second, arguments, call);
 }
 
@@ -151,7 +153,7 @@ Specialisation& Program::specialise_plain_first(std::uint32_t function, Called& 
     try {
         return specialise(function, call.arguments, place);
     } catch (const SourceError& refused) {
-        if (refused.wants_more()) throw;
+        if (refused.is_final) throw;
         call.arguments = given;
         try {
             return specialise(function, given, place);
@@ -169,26 +171,32 @@ std::optional<std::uint32_t> extension_number(TypeRef method) {
 }
 
 const Extension* Program::extension(TypeRef type, const std::string& attribute) const {
-    if (request.extensions.empty()) return nullptr;
-    const auto found = request.extensions.find({type->request_name(), attribute});
-    return found == request.extensions.end() ? nullptr : &found->second;
+    if (extensions_.empty()) return nullptr;
+    const auto found = extensions_.find({type, attribute});
+    return found == extensions_.end() ? nullptr : &found->second;
 }
 
-const Choice& Program::chosen(std::uint32_t function, const Called& call, Location place) const {
-    const FunctionSource& source = request.functions.at(function);
+const Extension* Program::ask_for_extension(TypeRef type, const std::string& attribute) {
+    const auto added = request.resolver->attribute(type->request_name(), attribute);
+    return added ? &extensions_.insert_or_assign({type, attribute}, *added).first->second : nullptr;
+}
+
+const Choice& Program::chosen(std::uint32_t function, const Called& call, Location place) {
     std::vector<std::string> names, shown;
     for (std::size_t i = 0; i < call.arguments.size(); ++i) {
         names.push_back(call.sources[i] >= default_base ? "omitted" : call.arguments[i]->request_name());
         shown.push_back(call.arguments[i]->name);
     }
-    for (const Choice& choice : source.choices) {
-        if (choice.arguments == names) return choice;
-    }
+    if (const auto known = choices_.find({function, names}); known != choices_.end()) return known->second;
+    std::vector<std::string> reasons;
+    if (auto choice = request.resolver->overload(function, names, reasons))
+        return choices_.emplace(std::pair{function, std::move(names)}, std::move(*choice)).first->second;
+    const std::string& name = source(function).syntax.name;
     try {
-        refuse_no_implementation("<function " + source.syntax.name + ">", source.syntax.name, shown, place);
+        refuse_no_implementation("<function " + name + ">", name, shown, place);
     } catch (SourceError& error) {
-        error.wanted_overload = function;
-        error.wanted_types = names;
+        error.reasons = std::move(reasons);
+        error.is_final = true;
         throw;
     }
 }
@@ -223,7 +231,7 @@ void Program::infer(Specialisation& specialisation, Location call) {
         if (specialisation.lowest == depth) return finish_with_cycle(specialisation, depth);
     } catch (const SourceError& error) {
         abandon(specialisation, depth);
-        if (!error.wants_more()) specialisation.refusal = error;
+        specialisation.refusal = error;
         throw;
     }
     inferring_.back()->lowest = std::min(inferring_.back()->lowest, specialisation.lowest);

@@ -57,18 +57,21 @@ class Program {
     /// cannot be typed with those gets their literal types, as `cuda.shared.array(n, …)` needs them. @throws
     /// SourceError
     void resolve(std::uint32_t function, Called& call, Location place);
-    /// What a program has added to values of a type; null when nothing.
+    /// What a program has added to values of a type, if ask_for_extension() has found it; else null.
     [[nodiscard]] const Extension* extension(TypeRef type, const std::string& attribute) const;
+    /// Asks whether a program has added it; null when not.
+    [[nodiscard]] const Extension* ask_for_extension(TypeRef type, const std::string& attribute);
     /// The function for arguments of these types, typed once; for functions with declared signatures the one
     /// that fits best, so that `arguments` of the result say what to convert to. In a recursive call its
     /// result may not be known yet. @throws SourceError
     [[nodiscard]] Specialisation& specialise(std::uint32_t function, const std::vector<TypeRef>& given,
                                              Location call);
-    /// Function `function` of Request::functions and, numbered after those, of the functions inside them
-    /// that are passed on as values.
+    /// Function `function` of Request::functions or, numbered from `first_inner`, of the functions inside
+    /// them that are passed on as values.
+    static constexpr std::uint32_t first_inner = 1U << 31;
     [[nodiscard]] const FunctionSource& source(std::uint32_t function) const {
-        const std::size_t given = request.functions.size();
-        return function < given ? request.functions[function] : inner_functions_[function - given];
+        return function < first_inner ? request.functions[function]
+                                      : inner_functions_[function - first_inner];
     }
     /// The number of a function inside another one, as a function of its own. @throws SourceError
     [[nodiscard]] std::uint32_t inner_function(const FunctionSource& outer, const FunctionSyntax& syntax,
@@ -81,7 +84,7 @@ class Program {
     /// @param has_self whether operand 0 is the first argument: a method of a value
     [[nodiscard]] std::vector<std::uint32_t> bind(const FunctionSource& callee, const Instruction& call,
                                                   bool has_self) const;
-    /// A function of cudasim.kernel_library for these types. @throws MissingLibraryFunction, SourceError
+    /// A function of cudasim.kernel_library for these types. @throws SourceError
     [[nodiscard]] Specialisation& library(std::string_view name, const std::vector<TypeRef>& arguments,
                                           Location call);
     [[nodiscard]] const std::deque<Specialisation>& specialisations() const { return specialisations_; }
@@ -95,8 +98,8 @@ class Program {
     [[nodiscard]] std::pair<std::vector<TypeRef>, TypeRef> declared(const FunctionSource& source,
                                                                     const std::vector<TypeRef>& given,
                                                                     Location call);
-    /// The function that an overloaded one means for these types. @throws SourceError that asks for it
-    [[nodiscard]] const Choice& chosen(std::uint32_t function, const Called& call, Location place) const;
+    /// The function that an overloaded one means for these types. @throws SourceError when there is none
+    [[nodiscard]] const Choice& chosen(std::uint32_t function, const Called& call, Location place);
     void build(Specialisation& specialisation);
     Specialisation& make(std::uint32_t function, const std::vector<TypeRef>& arguments);
     [[nodiscard]] Specialisation& specialise_plain_first(std::uint32_t function, Called& call,
@@ -112,6 +115,10 @@ class Program {
     std::vector<std::unique_ptr<GlobalValue>> constants_;
     std::deque<Specialisation> specialisations_;
     std::map<std::pair<std::uint32_t, std::vector<TypeRef>>, Specialisation*> known_;
+    // What the resolver has answered.
+    std::map<std::pair<std::uint32_t, std::vector<std::string>>, Choice> choices_;
+    std::map<std::pair<TypeRef, std::string>, Extension> extensions_;
+    std::map<std::string, std::uint32_t, std::less<>> library_;
     std::vector<Specialisation*> inferring_;   ///< from the outermost inwards
     std::vector<Specialisation*> unfinished_;  ///< members of cycles of calls
 };

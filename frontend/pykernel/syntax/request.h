@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 #include "frontend/pykernel/syntax/global_value.h"
@@ -22,10 +24,8 @@ struct DeclaredSignature {
     std::string result;
 };
 
-/// What a call of an overloaded function with these argument types means (Type::request_name(), "omitted"
-/// where left out): a function of the request, or one of linked code.
+/// What a call of an overloaded function means: a function of the request, or one of linked code.
 struct Choice {
-    std::vector<std::string> arguments;
     std::uint32_t function = 0;
     bool takes_literals = false;  ///< `function` is typed for the literal types themselves
     std::string
@@ -54,15 +54,30 @@ struct FunctionSource {
         library_name;  ///< "cmath.exp": one of cudasim.kernel_library, which refusals name; else empty
     bool exact_signatures = false;  ///< of numbers only promotions fit
     /// Whether numba.cuda.extending.overload implements it: `syntax` has its parameters and is not compiled
-    /// itself. A call for which there is no choice yet is refused with SourceError::wanted_overload.
+    /// itself. What a call means is the Resolver's to say.
     bool is_overloaded = false;
-    std::vector<Choice> choices;
 };
 
-/// What the kernel needs of cudasim.kernel_library and did not name: the caller adds the function and
-/// compiles again.
-struct MissingLibraryFunction {
-    std::string name;
+/// Who knows what a request does not say from the beginning, because only types show that it is needed. Asked
+/// while types are inferred. What an answer names is part of the request when the answer is there: functions,
+/// sources and libraries are added to it.
+class Resolver {
+  public:
+    Resolver() = default;
+    virtual ~Resolver() = default;
+    Resolver(const Resolver&) = delete;
+    Resolver& operator=(const Resolver&) = delete;
+    /// The number of a function of cudasim.kernel_library, such as "cmath.exp".
+    [[nodiscard]] virtual std::uint32_t library_function(std::string_view name) = 0;
+    /// What a call of an overloaded function means with arguments of these types (Type::request_name(),
+    /// "omitted" where left out); nullopt: nothing.
+    /// @param reasons gets what implementers have to say against it
+    [[nodiscard]] virtual std::optional<Choice> overload(std::uint32_t function,
+                                                         const std::vector<std::string>& arguments,
+                                                         std::vector<std::string>& reasons) = 0;
+    /// What a program has added to values of a type (request_name()) under this name.
+    [[nodiscard]] virtual std::optional<Extension> attribute(const std::string& type,
+                                                             const std::string& name) = 0;
 };
 
 /// How others reach functions[0].
@@ -74,10 +89,9 @@ enum class Entry {
 };
 
 struct Request {
-    std::vector<FunctionSource> functions;  ///< [0] is the kernel, or the device function to compile
-    std::map<std::string, std::uint32_t, std::less<>> library;  ///< name → its number among the functions
-    std::map<std::pair<std::string, std::string>, Extension>
-        extensions;                           ///< by type (request_name()) and attribute
+    /// [0] is the kernel, or the device function to compile. They stay where they are when others are added.
+    std::deque<FunctionSource> functions;
+    Resolver* resolver = nullptr;             ///< not null
     std::vector<std::string> argument_types;  ///< Numba's type names
     Entry entry = Entry::kernel;
     std::string entry_name;   ///< of a device function

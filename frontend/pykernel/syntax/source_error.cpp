@@ -52,13 +52,11 @@ const char* error_class_name(ErrorClass error_class) {
     return "TypingError";
 }
 
-std::string SourceError::text() const {
-    std::string result = what();
-    if (file.empty()) return result;
-    result += "\n\n  File \"" + file + "\", line " + std::to_string(location.line);
-    if (!function.empty()) result += ", in " + function;
-    if (!source_line.empty()) result += "\n" + quoted_line();
+namespace {
+
+std::string shown_callers(const std::vector<std::string>& callers) {
     static constexpr std::size_t shown_at_each_end = 8;
+    std::string result;
     for (std::size_t i = 0; i < callers.size(); ++i) {
         if (i >= shown_at_each_end && i + shown_at_each_end < callers.size()) {
             if (i == shown_at_each_end)
@@ -68,6 +66,20 @@ std::string SourceError::text() const {
         }
         result += "\n  called from " + callers[i];
     }
+    return result;
+}
+
+}  // namespace
+
+std::string SourceError::text() const {
+    std::string result = what();
+    if (!file.empty()) {
+        result += "\n\n  File \"" + file + "\", line " + std::to_string(location.line);
+        if (!function.empty()) result += ", in " + function;
+        if (!source_line.empty()) result += "\n" + quoted_line();
+        result += shown_callers(callers);
+    }
+    for (const std::string& reason : reasons) result += "\n" + reason;
     return result;
 }
 

@@ -1,8 +1,6 @@
 // The one way in which the compiler refuses a kernel: always the user's program, always with a place.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -44,8 +42,6 @@ struct SourceError : std::runtime_error {
     [[nodiscard]] std::string text() const;
     /// The source line with carets below the construct.
     [[nodiscard]] std::string quoted_line() const;
-    /// Whether the caller of the compiler may add what is missing and compile again.
-    [[nodiscard]] bool wants_more() const { return wanted_overload || !wanted_attribute.empty(); }
     [[nodiscard]] bool says_the_same_as(const SourceError& other) const {
         return file == other.file && location.line == other.location.line &&
                location.column == other.location.column && std::string_view(what()) == other.what();
@@ -56,12 +52,10 @@ struct SourceError : std::runtime_error {
     Standing standing = Standing::not_gpu_code;
     std::string file;  ///< filled in by the function whose compilation failed
     std::string function;
-    std::string source_line;  ///< without the line's end
-    /// Index of the overloaded function of which a choice for `wanted_types` is missing.
-    std::optional<std::uint32_t> wanted_overload;
-    std::string
-        wanted_attribute;  ///< what values of wanted_types[0] do not have: a program may have added it
-    std::vector<std::string> wanted_types;
+    std::string source_line;           ///< without the line's end
+    std::vector<std::string> reasons;  ///< what a program's implementers have to say, which text() shows last
+    /// Whether calls that led here are refused with it too, without being tried with literal types.
+    bool is_final = false;
     std::vector<std::string> callers;  ///< from the innermost call outwards, one line each
 };
 

@@ -1,6 +1,7 @@
 """numba.cuda.extending.overload: what kernels call is implemented by types of the arguments."""
 
 import collections
+import threading
 
 import numpy as np
 import pytest
@@ -425,3 +426,38 @@ def test_extensions_get_the_types_that_programs_register():
     array = np.zeros(1)
     kernel[1, 1](Wrapped(array), Count())
     assert array[0] == 6 and Unwrapping.seen == ["array(float64, 1d, C)", "int64"]
+
+
+def asked(value):
+    raise NotImplementedError("implemented in kernels")
+
+
+ASKED: list = []
+
+
+@overload(asked)
+def implement_asked(value):
+    ASKED.append((str(value), threading.get_ident()))
+    if value == cuda.types.complex64:
+        raise KeyError("an implementer's own mistake")
+    return lambda value: value + 1
+
+
+def test_implementers_are_asked_once_for_each_type_on_the_thread_that_compiles():
+    @cuda.jit
+    def kernel(x):
+        for i in range(3):
+            x[i] = asked(x[i]) + asked(i) + asked(x[i] * 2)
+
+    ASKED.clear()
+    kernel[1, 1](np.ones(3))
+    assert ASKED == [("float64", threading.get_ident()), ("int64", threading.get_ident())]
+
+
+def test_what_an_implementer_raises_reaches_the_launch():
+    @cuda.jit
+    def kernel(x):
+        x[0] = asked(x[0])
+
+    with pytest.raises(KeyError, match="own mistake"):
+        kernel[1, 1](np.ones(3, np.complex64))

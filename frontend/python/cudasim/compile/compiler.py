@@ -7,17 +7,16 @@ import builtins
 import re
 from typing import TYPE_CHECKING
 
-from cudasim import _native, errors, findings, options
+from cudasim import _native, errors, findings, kernel_library, options
 from cudasim._cuda_errors import LinkerError
 from cudasim.compile import overloads
 from cudasim.compile.debugger_calls import as_compiled
 from cudasim.compile.frozen_constants import frozen_constants
 from cudasim.compile.kept_images import keep
-from cudasim.compile.kernel_source import SourceNotAvailable, copied, source_of
+from cudasim.compile.kernel_source import SourceNotAvailable, copied, give_source, source_of
 from cudasim.compile.linked_code import images_of
 from cudasim.compile.namespace_names import with_namespaces_in_place
 from cudasim.compile.resolve import describe, globals_of
-from cudasim.kernel_library import LibraryFunction, named
 from cudasim.reports import progress
 from cudasim.reports.raised_exceptions import RaisedExceptions
 from cudasim.reports.tracebacks import name_in_debug_info
@@ -146,31 +145,20 @@ def _numba_symbol(pyfunc, argument_types):
 
 def _compile(pyfunc, argument_types, links, without_debuggers, **options_of_compiler):
     program = _Program(pyfunc, links, without_debuggers)
-    while True:
-        try:
-            result = _native.compile_python(
-                program.functions,
-                list(map(name_of, argument_types)),
-                sorted(program.sources.items()),
-                program.extensions,
-                program.libraries(),
-                progress=progress.shown_as(pyfunc.__name__, "compiling"),
-                progress_after_seconds=progress.AFTER_SECONDS,
-                **options_of_compiler,
-            )
-            break
-        except (
-            _native.MissingLibraryFunction
-        ) as missing:  # which ones it takes is known only when the types are
-            program.use_library(str(missing))
-            continue
-        except _native.LinkError as error:
-            refusal = LinkerError(str(error))
-        except _native.SourceError as error:
-            reasons: list[Any] = []
-            if program.finds_what_is_wanted(error, reasons):
-                continue
-            refusal = _as_numba_error(error, reasons)
+    refusal: Any = None
+    try:
+        result = _native.compile_python(
+            program,
+            list(map(name_of, argument_types)),
+            progress=progress.shown_as(pyfunc.__name__, "compiling"),
+            progress_after_seconds=progress.AFTER_SECONDS,
+            **options_of_compiler,
+        )
+    except _native.LinkError as error:
+        refusal = LinkerError(str(error))
+    except _native.SourceError as error:
+        refusal = _as_numba_error(error)
+    if refusal is not None:
         raise refusal
     for message, file, line in result["notes"]:
         warn_at("not-gpu-code", message, file, line)
@@ -192,7 +180,8 @@ def _compile(pyfunc, argument_types, links, without_debuggers, **options_of_comp
 
 
 class _Program:
-    """The kernel and, transitively, every function that it names, in the form of compile_python().
+    """The kernel and, transitively, every function that it names, in the form of compile_python(), which asks for what
+    types show to be needed beside them: library_function(), overload(), attribute(). The answers add to the program.
 
     functions: that form. order: the functions themselves. sources: file → text. constants: see _frozen_constants.
     dispatchers: of the functions, by number. exceptions: what they raise.
@@ -202,7 +191,6 @@ class _Program:
     def __init__(self, pyfunc, links, without_debuggers):
         self.functions, self.order, self.sources, self.constants, self.dispatchers = [], [], {}, [], {}
         self.overloads = []
-        self.extensions = {}  # (type name, attribute) → (number of the function, whether it is a method)
         self._without_debuggers = without_debuggers
         self.exceptions = RaisedExceptions()
         self._numbers, self._overloaded, self._links = {}, {}, dict.fromkeys(links)
@@ -210,13 +198,17 @@ class _Program:
         self._add(pyfunc, ())
         self._describe_all()
 
-    def _add(self, function, signatures, library_name="", exact=False):
+    def _add(self, function, signatures, library_name="", exact=False, overloaded=None):
         self.order.append(function)
         declared = [(list(map(name_of, arguments)), "" if result is None else name_of(result))
                     for arguments, result in signatures]  # fmt: skip
         self.functions.append({"signatures": declared,
-                               "library_name": library_name, "exact_signatures": exact})  # fmt: skip
-        return len(self.order) - 1
+                               "library_name": library_name, "exact_signatures": exact,
+                               "is_overloaded": overloaded is not None})  # fmt: skip
+        number = len(self.order) - 1
+        if overloaded is not None:
+            self._overloaded[number] = overloaded
+        return number
 
     @property
     def links(self):
@@ -227,10 +219,48 @@ class _Program:
         """Images of that code, and of what intrinsics generated."""
         return images_of(self._links) + [image for images in self._intrinsics.values() for image in images]
 
-    def use_library(self, name):
-        """Adds a function of cudasim.kernel_library, which an operation in the kernel turned out to be."""
-        self._register(named(name))
-        self._describe_all()
+    def library_function(self, name):
+        """The number of a function of cudasim.kernel_library, which an operation in the kernel turned out to be."""
+        return self._described(self._register(kernel_library.named(name)))
+
+    def overload(self, number, type_names):
+        """What a call of the overloaded function of this number means for arguments of these types.
+
+        :return: ((number of a function, whether it is for literal types) or (symbol, (parameters, result)) of an intrinsic
+            or None, what implementers have to say against it)
+        """
+        overloaded = self._overloaded[number]
+        try:
+            if isinstance(overloaded, overloads.Intrinsic):
+                return self._generated(overloaded, type_names), []
+            positional, named = _as_given(overloaded.parameters_of, type_names)
+            function, literal = overloaded.implementation(positional, named)
+        except errors.TypingError as error:
+            return None, [str(error)]
+        if function is None:
+            return None, []
+        key = (function, ())
+        if key not in self._numbers:
+            self._numbers[key] = self._add(function, ())
+        return (self._described(self._numbers[key]), literal), []
+
+    def _generated(self, intrinsic, type_names):
+        code = intrinsic.code([public(from_compiler(name)) for name in type_names if name != "omitted"])
+        if code is None:
+            return None
+        self._intrinsics[code.symbol] = code.images
+        return code.symbol, (code.parameters, code.result)
+
+    def attribute(self, type_name, name):
+        """(Number of the overloaded function that a program has added as an attribute of values of a type, whether it is a
+        method), or None."""
+        if name not in overloads.attribute_names():
+            return None
+        found = overloads.of_attribute(public(from_compiler(type_name)), name)
+        if found is None:
+            return None
+        overloaded, is_method = found
+        return self._described(self._register(overloaded)), is_method
 
     def _register(self, callee):
         """The number of a dispatcher's function, or of an Overloaded; of a declared function only its links count, of
@@ -244,100 +274,58 @@ class _Program:
         if isinstance(callee, (overloads.Overloaded, overloads.Intrinsic)):
             key = ("overloaded", callee.function)
             if key not in self._numbers:
-                number = self._numbers[key] = self._add(callee.parameters_of, ())
-                self.functions[number]["choices"] = []
-                self.functions[number]["is_intrinsic"] = isinstance(callee, overloads.Intrinsic)
-                self._overloaded[number] = callee
+                self._numbers[key] = self._add(callee.parameters_of, (), overloaded=callee)
             return self._numbers[key]
         signatures = getattr(callee, "device_signatures", ())
-        library = (callee.name, callee.exact) if isinstance(callee, LibraryFunction) else ("", False)
+        library = (
+            (callee.name, callee.exact) if isinstance(callee, kernel_library.LibraryFunction) else ("", False)
+        )
         key = (callee.py_func, signatures, *library)
         if key not in self._numbers:
             self._numbers[key] = self._add(callee.py_func, signatures, *library)
             self.dispatchers[self._numbers[key]] = callee
         return self._numbers[key]
 
-    def finds_what_is_wanted(self, error, reasons):
-        """Whether a program has added what the compiler lacks: an implementation of an overloaded function, an attribute.
-
-        :param reasons: gets what implementers have to say against it
-        """
-        if error.wanted_overload is not None:
-            return self._implement(error.wanted_overload, error.wanted_types, reasons)
-        if not error.wanted_attribute or error.wanted_attribute not in overloads.attribute_names():
-            return False
-        (type_name,), name = error.wanted_types, error.wanted_attribute
-        found = overloads.of_attribute(public(from_compiler(type_name)), name)
-        if found is None or (type_name, name) in self.extensions:
-            return False
-        overloaded, is_method = found
-        self.extensions[type_name, name] = (self._register(overloaded), is_method)
+    def _described(self, number):
+        """The number, when it and what it names are part of the program."""
         self._describe_all()
-        return True
-
-    def _implement(self, number, type_names, reasons):
-        """Finds the function that an overloaded one means for arguments of these types. False when there is none."""
-        overloaded = self._overloaded[number]
-        if isinstance(overloaded, overloads.Intrinsic):
-            return self._generate(number, type_names, reasons)
-        positional, named = _as_given(overloaded.parameters_of, type_names)
-        try:
-            function, literal = overloaded.implementation(positional, named)
-        except errors.TypingError as error:
-            reasons.append(str(error))
-            return False
-        if function is None:
-            return False
-        key = (function, ())
-        if key not in self._numbers:
-            self._numbers[key] = self._add(function, ())
-        self.functions[number]["choices"].append((list(type_names), self._numbers[key], literal))
-        self._describe_all()
-        return True
-
-    def _generate(self, number, type_names, reasons):
-        """Does what _implement() does, for an intrinsic."""
-        given = [public(from_compiler(name)) for name in type_names if name != "omitted"]
-        try:
-            code = self._overloaded[number].code(given)
-        except errors.TypingError as error:
-            reasons.append(str(error))
-            return False
-        if code is None:
-            return False
-        self._intrinsics[code.symbol] = code.images
-        self.functions[number]["choices"].append(
-            (list(type_names), code.symbol, (code.parameters, code.result))
-        )
-        return True
+        return number
 
     def _describe_all(self):
         number = 0
         while number < len(self.order):  # describing one may add others
             if "node" not in self.functions[number]:
-                self._describe(self.order[number], self.functions[number])
+                self._describe(self.order[number], self.functions[number], self._overloaded.get(number))
             number += 1
 
-    def _describe(self, function, described):
+    def _describe(self, function, described, overloaded):
         try:
-            source = with_namespaces_in_place(function, source_of(function))
+            source = with_namespaces_in_place(function, _kept_source(function))
         except SourceNotAvailable as error:
             raise _without_source(error, function) from None
         file = name_in_debug_info(source.file)
         self.sources[file] = source.file_text
         outer = {}
-        if "choices" not in described:
+        if overloaded is None:
             outer = globals_of(function, source.node, self._register)
             self.exceptions.add_statements(function, source.node)
             if not described["library_name"]:
                 self.constants += frozen_constants(function, source, outer)
         node = as_compiled(source.node, outer, self._without_debuggers)
         described.update({
-            "node": _without_first_parameter(node) if described.get("is_intrinsic") else node,
+            "node": _without_first_parameter(node) if isinstance(overloaded, overloads.Intrinsic) else node,
             "line_offset": source.line_offset, "file": file, "first_line": source.first_line, "lines": source.lines,
             "globals": outer,
             "defaults": [describe(value, "default", self._register) for value in function.__defaults__ or ()],
         })  # fmt: skip
+
+
+def _kept_source(function):
+    """The source, which is read once of the library's functions: they stay as they are."""
+    source = source_of(function)
+    if (function.__module__ or "").startswith(f"{kernel_library.__name__}."):
+        give_source(function, source)
+    return source
 
 
 def _without_first_parameter(node):
@@ -379,9 +367,9 @@ def _not_gpu_code(error, exception_type):
     return findings.Finding(**fields)
 
 
-def _as_numba_error(error, reasons=()):
+def _as_numba_error(error):
     error_class = getattr(builtins, error.error_class, None) or getattr(errors, error.error_class)
-    text = "\n".join([str(error), *reasons])
+    text = str(error)
     refusal = error_class(text)
     refusal.args = (text,)  # some classes make a sentence of their own of it
     refusal.reason, refusal.file, refusal.line, refusal.column = (
