@@ -118,6 +118,7 @@ bool RaceDetector::Looked::repeats_races(RaceDetector& detector) const {
             if ((before & only_reads) != 0 && harmless) return true;
             if ((before & only_reads) == 0 && detector.is_behind_writes(*this, word)) return true;
         }
+        if (other == AccessClass::read && detector.is_behind_reader(before, *this)) return true;
         const Recent& recent = detector.recent_of(key_of(before, other, record, kind));
         if (recent.race == nullptr || recent.key != key_of(before, other, record, kind)) return false;
         const Race& known = *recent.race;
@@ -163,6 +164,19 @@ bool RaceDetector::is_behind_writes(const Looked& now, const Word& word) const {
     if (word.address != now.address && variables_.contains(word.address)) return false;
     return ((now.is_decided || variable.is_known_chain) &&
             is_ordered(variable.last_write, now.block, now.thread)) ||
+           has_waited(variable, now.block, now.thread);
+}
+
+/// Whether a write comes behind the last atomic write of its word, and the read was its thread's before one of
+/// those, all of which have seen the ones before them: then the read cannot have seen this one.
+bool RaceDetector::is_behind_reader(Record read, const Looked& now) const {
+    const auto found = variables_.find(now.address);
+    if (found == variables_.end()) return false;
+    const SyncVariable& variable = found->second;
+    if (!variable.is_chain || variable.bytes != now.bytes || epoch_of(read) == pending_epoch) return false;
+    const auto stored = variable.stored.find({block_of(epoch_of(read)), thread_of(read)});
+    if (stored == variable.stored.end() || stored->second < epoch_of(read)) return false;
+    return (variable.is_known_chain && is_ordered(variable.last_write, now.block, now.thread)) ||
            has_waited(variable, now.block, now.thread);
 }
 
@@ -246,7 +260,9 @@ void RaceDetector::compare(Record before, AccessClass kind, const Looked& now, c
         const bool reads = (before & only_reads) != 0;
         const bool is_told = now.kind == AccessClass::write && (now.record & is_message) != 0;
         if (reads ? now.reads() || is_told : is_behind_writes(now, word)) return;
-    } else if (kind == AccessClass::write && now.kind == AccessClass::atomic) {
+    } else if (kind == AccessClass::read) {
+        if (is_behind_reader(before, now)) return;
+    } else if (now.kind == AccessClass::atomic) {
         if (now.reads() && (before & is_message) != 0) return;
     }
     report(before, kind, now, word, both);

@@ -21,6 +21,7 @@
 //   - A load that a loop polls sees the last atomic write of its word. What comes behind the load
 //     accesses the word behind that write (a barrier of the program's own reads its generation before it
 //     waits), and behind those before it that were updates, or stores of threads that knew the ones before.
+//     It also comes behind what a thread has read of the word before a store of its own (`serving++`).
 // With RaceModel::ptx every atomic operation without an order of its own needs the fence behind it, as in the
 // PTX memory model (PTX ISA, "Memory Consistency Model", causality order). Shuffles and votes order nothing.
 //
@@ -219,6 +220,8 @@ class RaceDetector {
         bool is_known_chain = true;
         /// Who has waited for the last write: block and thread, and the record of the first load that saw it.
         std::map<std::pair<std::uint64_t, std::uint32_t>, Record> waited;
+        /// By block and thread that has stored: the epoch up to which its reads came before a store of its own.
+        std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint32_t> stored;
     };
     struct Looked;
     struct Word;
@@ -243,6 +246,7 @@ class RaceDetector {
     [[nodiscard]] RaceCause cause_of(Record before, AccessClass kind, const Looked& now) const;
 
     [[nodiscard]] bool is_behind_writes(const Looked& now, const Word& word) const;
+    [[nodiscard]] bool is_behind_reader(Record read, const Looked& now) const;
     [[nodiscard]] bool has_waited(const SyncVariable& variable, const Block& block,
                                   std::uint32_t thread) const;
     void compare_atomic(Block& block, std::uint32_t thread, const AtomicAccess& access);

@@ -375,6 +375,9 @@ void RaceDetector::publish(Block& block, std::uint32_t thread, const AtomicAcces
     variable.publishers[variable.publications++ % variable.publishers.size()] = {
         block.index, thread, epoch, block.phase(),
         state != nullptr && state->fence_block > state->fence_device};
+    if (access.kind != AtomicKind::store) return;
+    variable.stored[{block.index, thread}] = epoch;
+    renew(block, thread);  // what it reads from now on is no read before the store
 }
 
 void RaceDetector::atomic(Block& block, std::uint32_t thread, const AtomicAccess& access) {

@@ -414,6 +414,24 @@ TEST_F(ToldLaunch, stores_that_know_nothing_of_each_other_are_none) {
     EXPECT_EQ(detector_.pairs(), 2U);
 }
 
+TEST_F(ToldLaunch, a_read_before_a_store_of_its_own_comes_before_who_waits_for_that) {
+    plain(0, 0, false);
+    atomic(0, AtomicKind::store);
+    wait(1);
+    atomic(1, AtomicKind::store);
+    EXPECT_EQ(detector_.pairs(), 0U);
+    atomic(2, AtomicKind::store);  // without a wait
+    EXPECT_EQ(detector_.pairs(), 1U);
+}
+
+TEST_F(ToldLaunch, a_read_behind_it_does_not) {
+    atomic(0, AtomicKind::store);
+    plain(0, 0, false);
+    wait(1);
+    atomic(1, AtomicKind::store);
+    EXPECT_EQ(detector_.pairs(), 1U);
+}
+
 TEST_F(ToldLaunch, who_has_waited_for_an_update_comes_behind_all) {
     for (const std::uint32_t block : {0, 1}) atomic(block, AtomicKind::update);
     wait(2);

@@ -159,22 +159,43 @@ class RaceOracle {
         }
         return knows;
     }
+    /// Behind a load that waited for the last write of the word.
+    [[nodiscard]] bool has_waited(const Past& now) const {
+        bool has = false;
+        for (const Past& past : past_) {
+            if (is_update_of(past, now))
+                has = false;
+            else if (past.waits && past.address == now.address)
+                has = has || is_known(past, now);
+        }
+        return has;
+    }
     /// Behind the last write of the word, which has seen those before it: an update always has, a store if it
     /// came behind them.
     [[nodiscard]] bool is_behind_writes(const Past& now) const {
         const Past* last = nullptr;
-        bool is_waited_for = false, all_known = true;
+        bool all_known = true;
         for (const Past& past : past_) {
-            if (is_update_of(past, now)) {
-                if (past.is_stored && !past.knows_others) return false;
-                all_known = all_known && past.knows_others;
-                last = &past;
-                is_waited_for = false;
-            } else if (past.waits && past.address == now.address) {
-                is_waited_for = is_waited_for || is_known(past, now);
-            }
+            if (!is_update_of(past, now)) continue;
+            if (past.is_stored && !past.knows_others) return false;
+            all_known = all_known && past.knows_others;
+            last = &past;
         }
-        return last != nullptr && (is_waited_for || ((now.is_decided || all_known) && is_known(*last, now)));
+        return last != nullptr &&
+               (has_waited(now) || ((now.is_decided || all_known) && is_known(*last, now)));
+    }
+
+    /// Behind the last write of the word, and the read was its thread's before it has stored there.
+    [[nodiscard]] bool is_behind_reader(const Past& read, const Past& now) const {
+        bool has_stored = false, is_behind_read = false, all_known = true;
+        for (const Past& past : past_) {
+            if (&past == &read) is_behind_read = true;
+            if (!is_update_of(past, now)) continue;
+            if (past.is_stored && !past.knows_others) return false;
+            all_known = all_known && past.knows_others;
+            has_stored = has_stored || (is_behind_read && past.is_stored && past.thread == read.thread);
+        }
+        return has_stored && (has_waited(now) || (all_known && knows_last(now)));
     }
 
     std::vector<Past> add(Past now) {
@@ -189,6 +210,7 @@ class RaceOracle {
                 continue;
             if (!past.changes && !now.changes) continue;
             if (now.kind != AccessClass::atomic && is_update_of(past, now) && is_behind_writes(now)) continue;
+            if (past.kind == AccessClass::read && is_behind_reader(past, now)) continue;
             if (past.kind == AccessClass::atomic && now.kind == AccessClass::atomic) {
                 const bool same_block = past.thread / threads_ == now.thread / threads_;
                 const bool wide = past.scope != AtomicScope::block && now.scope != AtomicScope::block;

@@ -141,7 +141,7 @@ struct TicketLock {
         fence();
         value = value + 1;
         fence();
-        flag = ticket + 1;
+        flag = flag + 1;
     }
 };
 struct SpinLock {
