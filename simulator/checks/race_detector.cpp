@@ -167,8 +167,8 @@ bool RaceDetector::is_behind_writes(const Looked& now, const Word& word) const {
            has_waited(variable, now.block, now.thread);
 }
 
-/// Whether a write comes behind the last atomic write of its word, and the read was its thread's before one of
-/// those, all of which have seen the ones before them: then the read cannot have seen this one.
+/// Whether a write comes behind the last atomic write of its word, and the read was its thread's before one
+/// of those, all of which have seen the ones before them: then the read cannot have seen this one.
 bool RaceDetector::is_behind_reader(Record read, const Looked& now) const {
     const auto found = variables_.find(now.address);
     if (found == variables_.end()) return false;

@@ -220,7 +220,8 @@ class RaceDetector {
         bool is_known_chain = true;
         /// Who has waited for the last write: block and thread, and the record of the first load that saw it.
         std::map<std::pair<std::uint64_t, std::uint32_t>, Record> waited;
-        /// By block and thread that has stored: the epoch up to which its reads came before a store of its own.
+        /// By block and thread that has stored: the epoch up to which its reads came before a store of its
+        /// own.
         std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint32_t> stored;
     };
     struct Looked;

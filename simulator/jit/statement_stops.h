@@ -19,7 +19,8 @@
 
 #include "simulator/jit/lowering.h"
 
-// simulator/execution/device.h includes this file, and with it half of the program, which needs nothing of LLVM.
+// simulator/execution/device.h includes this file, and with it half of the program, which needs nothing of
+// LLVM.
 namespace llvm {
 class CallInst;
 class Instruction;
