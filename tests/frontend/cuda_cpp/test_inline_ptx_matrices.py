@@ -150,7 +150,7 @@ BITS = r"""
 __host__ __device__ uint32_t word(uint32_t i) { i *= 0x9E3779B1u, i ^= i >> 15, i *= 0x85EBCA77u; return i ^ i >> 13; }
 __host__ __device__ uint32_t left(int row, int k) { return word(row * 8 + k); }        // 32 bits of a row
 __host__ __device__ uint32_t right(int k, int column) { return word(999 + column * 8 + k); }
-#define MULTIPLY(how, out)                                                                                       \
+#define MULTIPLY(how, out) \
     asm("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32." how ".popc {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %10, %10, %10};" \
         : "=r"(n[0]), "=r"(n[1]), "=r"(n[2]), "=r"(n[3])                                                         \
         : "r"(left(g, t)), "r"(left(g + 8, t)), "r"(left(g, t + 4)), "r"(left(g + 8, t + 4)), "r"(right(t, g)), "r"(right(t + 4, g)), "r"(7)); \
