@@ -116,7 +116,7 @@ def test_a_kernel_that_counts_while_it_waits_is_ended_by_a_reset(program):
 
 def test_a_wait_that_nobody_can_end_is_a_livelock(program):
     result = run(program, "livelock")
-    assert result.stdout == "launched\nsynchronize cudaSuccess\n"  # a GPU would wait for ever
+    assert result.stdout == "launched\nsynchronize cudaErrorLaunchTimeout\n"  # a GPU would wait for ever
     assert "error: livelock: no thread can ever go on" in result.stderr
     assert result.returncode == 1
 
