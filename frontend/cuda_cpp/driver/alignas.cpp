@@ -13,8 +13,8 @@ bool respell_alignas(PatchedSources& sources, const std::string& messages) {
                                          "error: 'alignas' attribute cannot be applied to types"};
     // Of the places of a macro and its arguments one has the word.
     for (const MessagePlace& place : places_of(texts, messages, Expansions::all)) {
-        PatchedSources::Copy* copy = sources.copy_of(place.file);
-        if (copy == nullptr || place.line == 0 || place.line > copy->lines.size()) continue;
+        PatchedSources::Copy* copy = sources.copy_at(place);
+        if (copy == nullptr) continue;
         const std::size_t line = place.line - 1, column = place.column - 1;
         if (copy->lines[line].compare(column, word.size(), word) != 0) continue;
         copy->replace(line, column, 'A');

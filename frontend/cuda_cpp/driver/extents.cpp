@@ -9,8 +9,8 @@ bool name_type_of_extents(PatchedSources& sources, const std::string& messages) 
     bool changed = false;
     for (const MessagePlace& place :
          places_of({"error: expected expression"}, messages, Expansions::innermost)) {
-        PatchedSources::Copy* copy = sources.copy_of(place.file);
-        if (copy == nullptr || place.line == 0 || place.line > copy->lines.size()) continue;
+        PatchedSources::Copy* copy = sources.copy_at(place);
+        if (copy == nullptr) continue;
         const std::string_view text = copy->lines[place.line - 1];
         const std::size_t column = place.column - 1;
         if (column >= text.size() || text[column] != '{') continue;

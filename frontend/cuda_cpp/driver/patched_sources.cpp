@@ -132,6 +132,11 @@ PatchedSources::Copy* PatchedSources::copy_of(const std::string& file) {
     return &copies_.emplace(path, std::move(copy)).first->second;
 }
 
+PatchedSources::Copy* PatchedSources::copy_at(const MessagePlace& place) {
+    Copy* const copy = copy_of(place.file);
+    return copy != nullptr && place.line != 0 && place.line <= copy->lines.size() ? copy : nullptr;
+}
+
 PatchedSources PatchedSources::further(const std::string& name) const {
     PatchedSources result(folder_, name);
     result.copies_ = copies_;

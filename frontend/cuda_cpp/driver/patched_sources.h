@@ -1,7 +1,5 @@
-// Sources with small changes that let clang take what nvcc takes. The changes are in copies, which a
-// virtual
-// file system puts in the place of the user's files for one compilation; names of files and lines stay
-// the
+// Sources with small changes that let clang take what nvcc takes. The changes are in copies, which a virtual
+// file system puts in the place of the user's files for one compilation; names of files and lines stay the
 // same.
 #pragma once
 
@@ -72,6 +70,9 @@ class PatchedSources {
 
     /// @return the copy of a file as it is now, or nothing if there is no such file
     [[nodiscard]] Copy* copy_of(const std::string& file);
+
+    /// The copy of a place's file; nullptr also where it has no such line.
+    [[nodiscard]] Copy* copy_at(const MessagePlace& place);
     /// Writes the copies, for the next compilation.
     void write() const;
     /// What clang needs to read the copies.
@@ -101,32 +102,26 @@ class PatchedSources {
 
 [[nodiscard]] std::vector<std::string> lines_of(const std::string& text);
 
-/// `asm("mov.u32 %0, %smid;" : …)`: nvcc takes a single percent sign before a name of PTX, clang needs
-/// two.
+/// `asm("mov.u32 %0, %smid;" : …)`: nvcc takes a single percent sign before a name of PTX, clang needs two.
 /// The sign is doubled where clang's messages say so. @return whether there was any
 [[nodiscard]] bool double_percent_signs(PatchedSources& sources, const std::string& messages);
 
-/// `__shared__ alignas(16) int a[4];`: `__shared__` is a GNU attribute for clang, behind which C++
-/// allows no
+/// `__shared__ alignas(16) int a[4];`: `__shared__` is a GNU attribute for clang, behind which C++ allows no
 /// `alignas`. C's `_Alignas`, which clang takes there and nvcc does not know, takes its place.
 /// @return whether there was any
 [[nodiscard]] bool respell_alignas(PatchedSources& sources, const std::string& messages);
 
-/// `kernel<<<{1, 2}, {32, 2}>>>()`: clang takes no braces without a type there. `dim3` is put in front
-/// of them.
-/// @return whether there was any
+/// `kernel<<<{1, 2}, {32, 2}>>>()`: clang takes no braces without a type there. `dim3` is put in front of
+/// them. @return whether there was any
 [[nodiscard]] bool name_type_of_extents(PatchedSources& sources, const std::string& messages);
 
-/// A function may be declared `__host__ __device__` and defined without, or the other way round: for
-/// nvcc it is
-/// what all its declarations say, for clang these are several functions. Each gets the attributes of the
+/// A function may be declared `__host__ __device__` and defined without, or the other way round: for nvcc it
+/// is what all its declarations say, for clang these are several functions. Each gets the attributes of the
 /// others. @return whether there was any
 [[nodiscard]] bool unite_declarations(PatchedSources& sources, const std::string& messages);
 
-/// A `__host__ __device__` function may call a `__host__` function for nvcc, as long as that is not
-/// executed
-/// on the device. clang says no if it has to emit the function, as it has to if the function can be
-/// called
+/// A `__host__ __device__` function may call a `__host__` function for nvcc, as long as that is not executed
+/// on the device. clang says no if it has to emit the function, as it has to if the function can be called
 /// from other files. Such a function is made inline, so that it is emitted only if a kernel needs it.
 /// @return whether there was any
 [[nodiscard]] bool make_functions_inline(PatchedSources& sources, const std::string& messages);

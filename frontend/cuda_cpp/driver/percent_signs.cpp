@@ -60,8 +60,8 @@ bool double_percent_signs(PatchedSources& sources, const std::string& messages) 
     bool changed = false;
     for (const MessagePlace& place :
          places_of({"error: invalid % escape in inline assembly string"}, messages, Expansions::innermost)) {
-        Copy* copy = sources.copy_of(place.file);
-        if (copy == nullptr || place.line == 0 || place.line > copy->lines.size()) continue;
+        Copy* copy = sources.copy_at(place);
+        if (copy == nullptr) continue;
         const std::size_t line = place.line - 1;
         const std::string& text = copy->lines[line];
         // clang names the character behind the first letter; or the macro's `#name` behind "… %".
