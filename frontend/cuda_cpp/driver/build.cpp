@@ -279,23 +279,51 @@ class Plan {
     }
 
     int device_link() const {
-        for (const Input& input : inputs_)
+        std::vector<std::string> objects;
+        for (const Input& input : inputs_) {
             if (input.kind == InputKind::object && !fs::exists(input.path))
                 throw Fatal("Cannot find the input file '" + input.path + "'");
-        std::vector<std::string> objects;
-        for (const Input& input : inputs_) objects.push_back(input.path);
-        const fs::path source = build_.work / "device_link.c";
-        std::ofstream text(source);
-        for (const auto& symbol : needed_members(objects))
-            text << "extern char " << symbol << "[];\nstatic char* const of_" << symbol
-                 << " __attribute__((used)) = " << symbol << ";\n";
-        text.close();
-        return build_.execute({build_.tools.host_compiler, "-c", "-fPIC", "-x", "c", source, "-o",
-                               output_or(default_output())});
+            objects.push_back(input.path);
+        }
+        return compile_device_link(device_link_of(objects), output_or(default_output()));
     }
 
-    /// Symbols of the members of archives, named or found with -l and -L, whose device code is needed.
-    std::vector<std::string> needed_members(std::vector<std::string> files) const {
+    /// As what nvcc's device link makes, the object defines the functions that constructors of relocatable
+    /// objects call, so that the host's linker takes it from an archive with them, and refers to the parts.
+    int compile_device_link(const cuda_cpp::DeviceLink& link, const std::string& object) const {
+        const fs::path source = build_.work / "device_link.c";
+        std::ofstream text(source);
+        text << R"(void** __cudaRegisterFatBinary(void*);
+void __cudaRegisterFatBinaryEnd(void**);
+void __cudaUnregisterFatBinary(void**);
+int __cxa_atexit(void (*)(void*), void*, void*);
+extern void* __dso_handle __attribute__((visibility("hidden")));
+typedef void (*Register)(void**);
+typedef void (*Dummy)(void*);
+static void unregister_image(void* handle) { __cudaUnregisterFatBinary(handle); }
+__attribute__((unused)) static void register_image(Register globals, void* wrapper) {
+    void** handle = __cudaRegisterFatBinary(wrapper);
+    globals(handle);
+    __cudaRegisterFatBinaryEnd(handle);
+    __cxa_atexit(unregister_image, handle, &__dso_handle); /* or when the shared library is unloaded */
+}
+)";
+        for (const auto& part : link.parts)  // weak: several links may have been given an object
+            text << "__attribute__((weak, visibility(\"hidden\"))) void "
+                 << cuda_cpp::name_of_registration(part)
+                 << "(Register globals, void* wrapper, void* module, Dummy dummy) {\n"
+                    "    register_image(globals, wrapper);\n}\n";
+        for (const auto& part : link.needed) {
+            const std::string wrapper = cuda_cpp::name_of_wrapper(part);
+            text << "extern char " << wrapper << "[];\nstatic char* const of_" << wrapper
+                 << " __attribute__((used)) = " << wrapper << ";\n";
+        }
+        text.close();
+        return build_.execute({build_.tools.host_compiler, "-c", "-fPIC", "-x", "c", source, "-o", object});
+    }
+
+    /// @param files objects and archives; those that -l and -L name are looked for
+    cuda_cpp::DeviceLink device_link_of(std::vector<std::string> files) const {
         for (const auto& library : build_.line.all(Option::library))
             for (const auto& folder : build_.line.all(Option::library_path)) {
                 const std::string stem = (fs::path(folder) / ("lib" + library)).string();
@@ -303,11 +331,17 @@ class Plan {
                 files.push_back(stem + (fs::exists(stem + ".so") ? ".so" : ".a"));
                 break;
             }
-        return cuda_cpp::members_for_device_code(files);
+        return cuda_cpp::device_link_of(files);
     }
 
-    int link(const std::vector<std::string>& objects) const {
+    int link(std::vector<std::string> objects) const {
         const CommandLine& line = build_.line;
+        if (!line.has(Option::no_device_link))
+            if (const auto device = device_link_of(objects); !device.parts.empty()) {
+                // Before archives, of which the linker takes what has been asked for.
+                objects.insert(objects.begin(), build_.work / "device_link.o");
+                if (const int failed = compile_device_link(device, objects.front())) return failed;
+            }
         Command command{build_.tools.host_compiler};
         const bool with_libomp = build_.openmp.asked && !build_.openmp.library.empty();
         if (with_libomp)
@@ -320,7 +354,6 @@ class Plan {
         // other.
         for (const auto& word : line.all(Option::to_compiler))
             if (!(with_libomp && (word.starts_with("-fopenmp") || word == "-lgomp"))) command.push_back(word);
-        for (const auto& symbol : needed_members(objects)) command.push_back("-Wl,-u," + symbol);
         command.insert(command.end(), objects.begin(), objects.end());
         // Before the user's folders, which can be an installed toolkit's.
         for (const auto& each : library_folders()) command.push_back(each);

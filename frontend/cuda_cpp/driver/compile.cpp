@@ -296,6 +296,39 @@ int compile_to_ptx(const Build& build, const std::string& source, const std::str
     }
 }
 
+/// "a.o: a.cu a.h" as nvcc writes it, a line for each file, for readers that know no other form (FindCUDA of
+/// CMake).
+std::string in_lines(const std::string& rule) {
+    std::string text;
+    std::size_t at = rule.find(": ");
+    if (at == rule.npos) return rule;
+    text = rule.substr(0, at) + " :";
+    while (++at < rule.size() && rule[at] != '\n') {
+        const std::size_t start = at = rule.find_first_not_of(' ', at);
+        if (rule.compare(at, 2, "\\\n") == 0) {
+            ++at;
+            continue;
+        }
+        while (rule[at] != '\n' && (rule[at] != ' ' || rule[at - 1] == '\\')) ++at;
+        text += (text.ends_with(" :") ? " " : " \\\n    ") + rule.substr(start, at - start);
+        if (rule[at] == '\n') --at;
+    }
+    return text + rule.substr(std::min(at, rule.size()));  // phony rules
+}
+
+/// @param command of clang, which writes a rule for make
+int write_rule(const Build& build, Command command, const std::string& output) {
+    const fs::path rule = build.work / "rule.d";
+    add(command, {"-o", rule});
+    if (const int failed = build.execute(command); failed != 0 || build.dry_run) return failed;
+    const std::string text = in_lines(file_bytes(rule));
+    if (output.empty())
+        std::cout << text << std::flush;
+    else if (!(std::ofstream(output) << text).flush())
+        throw Fatal("Cannot write '" + output + "'");
+    return 0;
+}
+
 }  // namespace
 
 void Build::show(const Command& command) const {
@@ -321,6 +354,7 @@ int compile_cuda(const Build& build, const std::string& source, Result result, c
         if (line.has(Option::phony_targets)) command.push_back("-MP");
     }
     command.push_back(source);
+    if (result == Result::dependencies) return write_rule(build, command, output);
     if (!output.empty()) add(command, {"-o", output});
     return build.execute(command);
 }

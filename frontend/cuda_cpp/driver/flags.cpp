@@ -171,9 +171,7 @@ Command clang_command(const Build& build, Pass pass, const std::string& source, 
         // The driver passes -cuid on to device passes only.
         append(command, {"-fgpu-rdc", "-D__CUDACC_RDC__=1", "-cuid=" + identity,
                          "-fmacro-prefix-map=" + std::filesystem::current_path().string() + "/="});
-        if (pass == Pass::host)
-            append(command, {"-Xclang", "-cuid=" + identity,
-                             "-DCUDASIM_REGISTER_LINKED_BINARY=" + cuda_cpp::name_of_registration(source)});
+        if (pass == Pass::host) append(command, {"-Xclang", "-cuid=" + identity});
     }
     if (pass == Pass::host) {
         const std::string level = line.last(Option::optimise);

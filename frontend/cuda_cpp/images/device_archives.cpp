@@ -19,8 +19,9 @@ namespace {
 
 /// What the device code of one object file has to do with that of others.
 struct Part {
-    std::string host_symbol;
+    std::string name;
     std::set<std::string> defined, used;
+    bool has_image = false;
 };
 
 /// clang's section for relocatable device code, and the variable of the object that points to it.
@@ -44,6 +45,7 @@ void read_section(llvm::StringRef contents, Part& part) {
     if (contents.size() < header_bytes || !is_embedded_image(contents.data())) return;
     if (bytes_of_embedded_image(contents.data()).size() > contents.size() - header_bytes) return;
     read_symbols(read_embedded_image(contents.data()), part);
+    part.has_image = true;
 }
 
 Part part_of(const llvm::object::ObjectFile& object) {
@@ -54,11 +56,11 @@ Part part_of(const llvm::object::ObjectFile& object) {
         const bool defined = name && flags && name->starts_with(variable_prefix) &&
                              (*flags & llvm::object::SymbolRef::SF_Global) != 0 &&
                              (*flags & llvm::object::SymbolRef::SF_Undefined) == 0;
-        if (defined) part.host_symbol = name->str();
+        if (defined) part.name = name->drop_front(variable_prefix.size()).str();
         if (!name) llvm::consumeError(name.takeError());
         if (!flags) llvm::consumeError(flags.takeError());
     }
-    if (part.host_symbol.empty()) return part;
+    if (part.name.empty()) return part;
     for (const auto& section : object.sections()) {
         auto name = section.getName();
         if (!name || *name != section_name) {
@@ -89,7 +91,7 @@ void read_archive(const llvm::object::Archive& archive, std::vector<Part>& membe
 
 }  // namespace
 
-std::vector<std::string> members_for_device_code(const std::vector<std::string>& files) {
+DeviceLink device_link_of(const std::vector<std::string>& files) {
     std::vector<Part> objects, members;
     for (const std::string& file : files) {
         auto buffer = llvm::MemoryBuffer::getFile(file, false, false);
@@ -105,13 +107,28 @@ std::vector<std::string> members_for_device_code(const std::vector<std::string>&
                  object != nullptr && object->isRelocatableObject())  // a library's code stays apart
             objects.push_back(part_of(*object));
     }
-    std::set<std::string> used, symbols;
-    for (const auto* parts : {&objects, &members})
-        for (const Part& part : *parts) used.insert(part.used.begin(), part.used.end());
+    const auto has_no_image = [](const Part& part) { return !part.has_image; };
+    std::erase_if(objects, has_no_image);
+    std::erase_if(members, has_no_image);
+    std::set<std::string> used, parts, needed;
+    for (const auto* each : {&objects, &members})
+        for (const Part& part : *each) {
+            used.insert(part.used.begin(), part.used.end());
+            parts.insert(part.name);
+        }
+    for (const Part& object : objects) needed.insert(object.name);
     for (const Part& member : members)
         if (std::ranges::any_of(member.defined, [&](const std::string& name) { return used.contains(name); }))
-            symbols.insert(member.host_symbol);
-    return {symbols.begin(), symbols.end()};
+            needed.insert(member.name);
+    return {{parts.begin(), parts.end()}, {needed.begin(), needed.end()}};
+}
+
+std::string name_of_registration(const std::string& part) {
+    return "__cudaRegisterLinkedBinary_" + part;
+}
+
+std::string name_of_wrapper(const std::string& part) {
+    return std::string(variable_prefix) + part;
 }
 
 }  // namespace cudasim::cuda_cpp

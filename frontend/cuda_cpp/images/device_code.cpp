@@ -187,11 +187,4 @@ EmbeddedImage image_of_bitcode(const std::string& bitcode, const DeviceCode& abo
     return embedded;
 }
 
-std::string name_of_registration(const std::string& source) {
-    // GlobalValue::getGUID() of the wrapper, which has internal linkage.
-    const auto identifier = llvm::GlobalValue::getGlobalIdentifier(
-        "__cuda_fatbin_wrapper", llvm::GlobalValue::InternalLinkage, source);
-    return "__cudaRegisterLinkedBinary__nv_" + llvm::utohexstr(llvm::GlobalValue::getGUID(identifier), true);
-}
-
 }  // namespace cudasim::cuda_cpp

@@ -26,8 +26,4 @@ struct DeviceCode {
 /// @throws image::ImageError; SourceErrors
 [[nodiscard]] EmbeddedImage image_of_bitcode(const std::string& bitcode, const DeviceCode& about);
 
-/// The function that clang's constructor calls to register the relocatable image of an object. Its name is
-/// made of the source's as clang is given it. include/cudasim/translation_unit.h defines it.
-[[nodiscard]] std::string name_of_registration(const std::string& source);
-
 }  // namespace cudasim::cuda_cpp

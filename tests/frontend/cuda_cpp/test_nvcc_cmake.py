@@ -79,6 +79,20 @@ int main() {
 }
 """
 
+FIND_CUDA_PROJECT = """
+cmake_minimum_required(VERSION 3.10)
+project(example LANGUAGES CXX)
+find_package(CUDA REQUIRED)
+set(CUDA_SEPARABLE_COMPILATION ON)
+list(APPEND CUDA_NVCC_FLAGS -arch=sm_75)
+cuda_add_executable(executable main.cu part.cu)
+cuda_add_library(parts STATIC launch.cu part.cu)
+add_executable(with_static_library main.cpp)
+target_link_libraries(with_static_library parts)
+"""
+# Nothing of the part is named by host code: the device link has its object taken from the library.
+PART_WITH_HEADER = '#include "value.h"\n' + PART.replace("40", "VALUE")
+
 HOST_PROJECT = """
 cmake_minimum_required(VERSION 3.18)
 project(example LANGUAGES CXX)
@@ -139,6 +153,23 @@ def test_cmake_builds_programs_and_libraries(tmp_path):
 def test_cmake_builds_with_relocatable_device_code(tmp_path):
     build = cmake(tmp_path, {"CMakeLists.txt": SEPARABLE_PROJECT, "main.cu": USES_PART, "part.cu": PART})
     assert output(build / "separable") == "42\n"
+
+
+def test_projects_of_find_cuda_link_device_code_of_static_libraries(tmp_path):
+    files = {
+        "CMakeLists.txt": FIND_CUDA_PROJECT,
+        "main.cu": USES_PART,
+        "launch.cu": USES_PART.replace("int main()", "void launch()"),
+        "main.cpp": "void launch();\nint main() { launch(); }\n",
+        "part.cu": PART_WITH_HEADER,
+        "value.h": "#define VALUE 40\n",
+    }
+    build = cmake(tmp_path, files)
+    assert output(build / "executable") == "42\n"
+    assert output(build / "with_static_library") == "42\n"
+    # What nvcc -M says of headers is understood.
+    build = cmake(tmp_path, {"value.h": "#define VALUE 50\n"})
+    assert output(build / "with_static_library") == "52\n"
 
 
 def test_cmake_finds_the_toolkit_for_host_code(tmp_path):

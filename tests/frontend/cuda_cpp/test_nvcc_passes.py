@@ -125,9 +125,12 @@ def test_preprocessed_text_rules_and_ptx_go_to_the_standard_output_or_a_file(tmp
     (tmp_path / "a.cu").write_text('#include "a.h"\n__global__ void kernel(int* x) { *x = VALUE; }\n')
     (tmp_path / "a.h").write_text("#define VALUE 42\n")
     assert "*x = 42;" in nvcc("-E", "a.cu", cwd=tmp_path).stdout
-    assert nvcc("-MM", "a.cu", cwd=tmp_path).stdout == "a.o: a.cu a.h\n"
+    assert nvcc("-MM", "a.cu", cwd=tmp_path).stdout == "a.o : a.cu \\\n    a.h\n"
+    (tmp_path / "a file.cu").write_text('#include "a.h"\n')
+    rule = nvcc("-MM", "-MP", "-MT", "x", "a file.cu", cwd=tmp_path).stdout
+    assert rule == "x : a\\ file.cu \\\n    a.h\na.h:\n"
     assert nvcc("-M", "-MT", "x y", "-MF", "rule", "a.cu", cwd=tmp_path).stdout == ""
-    assert re.match(r"x y: a\.cu .*a\.h", (tmp_path / "rule").read_text().replace("\\\n", ""))
+    assert re.match(r"x y : a\.cu .*a\.h", (tmp_path / "rule").read_text().replace("\\\n", ""))
     assert nvcc("-ptx", "a.cu", "-arch=sm_80", cwd=tmp_path).returncode == 0
     text = (tmp_path / "a.ptx").read_text()
     assert ".target sm_80" in text and ".entry _Z6kernelPi" in text and "42" in text

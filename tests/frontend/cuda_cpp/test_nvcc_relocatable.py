@@ -138,7 +138,14 @@ def test_members_of_archives_are_linked_for_their_device_code(tmp_path):
         result = nvcc("-o", f"program{number}", "user.o", *link, cwd=tmp_path)
         assert result.returncode == 0, result.stderr
         assert run(tmp_path / f"program{number}").stdout == "20 120\n"
+    # Who links by himself needs what the device link makes, and nvcc can be told that it is there.
+    without = nvcc("-nodlink", "-o", "program2", "user.o", "libmembers.a", cwd=tmp_path)
+    assert without.returncode != 0
+    assert "undefined reference to `__cudaRegisterLinkedBinary_" in without.stderr
     assert nvcc("-dlink", "-o", "link.o", "user.o", "libmembers.a", cwd=tmp_path).returncode == 0
+    with_it = nvcc("-nodlink", "-o", "program2", "user.o", "link.o", "libmembers.a", cwd=tmp_path)
+    assert (with_it.returncode, with_it.stderr) == (0, "")
+    assert run(tmp_path / "program2").stdout == "20 120\n"
     libraries = TOOLKIT / "lib64"
     subprocess.run(
         ["g++", "-o", "linked", "user.o", "link.o", "libmembers.a"]
