@@ -1,6 +1,7 @@
 // See function_context.h.
 #include "simulator/jit/function_context.h"
 
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Constants.h>
 
 #include "simulator/image/declared_checks.h"
@@ -15,9 +16,18 @@ void mark_internal(Instruction& access) {
     access.setMetadata(marks::internal, MDNode::get(access.getContext(), {}));
 }
 
+/// Of a parameter that is passed by value only the compiler's copy reads (copy_parameters_by_value()), and the
+/// optimiser makes loads without a mark of it.
+static bool reads_parameter_by_value(const Instruction& access) {
+    const auto* load = dyn_cast<LoadInst>(&access);
+    if (load == nullptr) return false;
+    const auto* argument = dyn_cast<Argument>(getUnderlyingObject(load->getPointerOperand()));
+    return argument != nullptr && argument->hasByValAttr();
+}
+
 bool needs_no_memory_check(const Instruction& access) {
     return access.getMetadata(marks::internal) != nullptr ||
-           access.getMetadata(image::in_bounds_mark) != nullptr;
+           access.getMetadata(image::in_bounds_mark) != nullptr || reads_parameter_by_value(access);
 }
 
 Instruction* FunctionContext::head() {
