@@ -16,7 +16,6 @@
 #include <string>
 #include <vector>
 
-#include "gpu_backend/ptx.h"
 #include "simulator/image/globals_placement.h"
 
 namespace cudasim::gpu_backend {
@@ -92,15 +91,6 @@ bool is_printed_text(const llvm::GlobalVariable& variable) {
            array->getElementType()->isIntegerTy(8) && is_only_printed(variable);
 }
 
-bool names_function(const llvm::Constant& value) {
-    if (llvm::isa<llvm::Function>(value)) return true;
-    if (llvm::isa<llvm::GlobalVariable>(value)) return false;
-    for (const llvm::Use& operand : value.operands())
-        if (const auto* part = llvm::dyn_cast<llvm::Constant>(operand.get()); part && names_function(*part))
-            return true;
-    return false;
-}
-
 /// The same text in the module, in global memory, where compilers of CUDA C++ put it.
 llvm::GlobalVariable* text_in_global_memory(llvm::Module& module, const llvm::GlobalVariable& text) {
     auto* copy = new llvm::GlobalVariable(
@@ -151,10 +141,6 @@ void place_globals_at(llvm::Module& module, std::uint64_t base) {
             gone.push_back(variable);
             continue;
         }
-        if (names_function(*variable->getInitializer()))
-            throw PtxError(PtxError::Code::unsupported_code,
-                           "variable '" + variable->getName().str() +
-                               "' holds the address of a function, which another program cannot know");
         const unsigned space = variable->getAddressSpace() == generic ? generic : global;
         values[variable] = llvm::ConstantExpr::getIntToPtr(
             llvm::ConstantInt::get(word, base + offset), llvm::PointerType::get(module.getContext(), space));

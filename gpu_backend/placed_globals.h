@@ -15,7 +15,6 @@ namespace cudasim::gpu_backend {
 /// of the module, in `.global`. Constant memory becomes global memory: there is no PTX that puts a
 /// constant variable at a given address.
 /// @param base where the image's variables begin (simulator/image/globals_placement.h)
-/// @throws PtxError where a function's address is in a variable: no other program can know it
 void place_globals_at(llvm::Module& module, std::uint64_t base);
 
 }  // namespace cudasim::gpu_backend

@@ -37,6 +37,7 @@
 #include "gpu_backend/fast_math.h"
 #include "gpu_backend/fault_reports.h"
 #include "gpu_backend/function_attributes.h"
+#include "gpu_backend/function_handles.h"
 #include "gpu_backend/grid_barrier.h"
 #include "gpu_backend/inlining.h"
 #include "gpu_backend/libdevice.h"
@@ -340,6 +341,7 @@ Ptx to_ptx_with_sites(const image::KernelImage& image, std::string_view kernel, 
     llvm::Module& module = **parsed;
     module.setTargetTriple(ref(image::target_triple));
     module.setDataLayout(machine->createDataLayout());
+    if (options.function_handles) use_function_handles(module);
     if (options.globals_base) place_globals_at(module, *options.globals_base);
     unlink_libdevice(module);
     llvm::Function& function = entry_of(image, module, kernel);

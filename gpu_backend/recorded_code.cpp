@@ -121,6 +121,7 @@ static Ptx for_the_oldest_possible(const image::KernelImage& image, std::string_
                                    const PtxOptions& options, std::string& architecture) {
     PtxOptions chosen = options;
     chosen.require_libdevice = true;
+    chosen.function_handles = true;
     std::optional<PtxError> first;
     for (const std::string_view newer : {"", "sm_80", "sm_89", "sm_90"}) {
         if (!newer.empty()) {

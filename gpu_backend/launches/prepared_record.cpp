@@ -76,12 +76,14 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> placement_of(const image::K
 }
 
 /// The image to make PTX of: as the program holds it, with its own inline PTX. Its variables have to lie
-/// where the launch had them.
+/// where the launch had them, and its functions to have the same handles.
 image::KernelImage image_for_gpu(const driver::LaunchRecord& record) {
     auto loaded = image::KernelImage::deserialise(record.image.bytes());
     if (record.embedded_image.size() == 0) return loaded;
     auto embedded = image::KernelImage::deserialise(record.embedded_image.bytes());
-    return placement_of(embedded) == placement_of(loaded) ? embedded : loaded;
+    const bool means_the_same = placement_of(embedded) == placement_of(loaded) &&
+                                embedded.functions_with_address() == loaded.functions_with_address();
+    return means_the_same ? embedded : loaded;
 }
 
 }  // namespace

@@ -22,6 +22,7 @@
 #include <limits>
 #include <set>
 
+#include "simulator/image/function_handles.h"
 #include "simulator/image/isolated_reading.h"
 #include "simulator/image/recording_handler.h"
 
@@ -162,15 +163,12 @@ std::vector<Kernel> kernels_of(const llvm::Module& module) {
     return kernels;
 }
 
-/// As simulator/jit counts them: initialisers of variables take addresses, lists like llvm.used do not.
-std::optional<std::vector<std::string>> functions_with_address(const llvm::Module& module) {
+/// Nothing where one has no name.
+std::optional<std::vector<std::string>> names_of_functions_with_address(const llvm::Module& module) {
     std::vector<std::string> names;
-    for (const auto& function : module) {
-        if (function.isIntrinsic()) continue;
-        function.removeDeadConstantUsers();
-        if (!function.hasAddressTaken(nullptr, false, true, true)) continue;
-        if (!function.hasName()) return std::nullopt;
-        names.push_back(function.getName().str());
+    for (const llvm::Function* function : functions_with_address(module)) {
+        if (!function->hasName()) return std::nullopt;
+        names.push_back(function->getName().str());
     }
     return names;
 }
@@ -234,7 +232,7 @@ KernelImage KernelImage::make(const llvm::Module& module, std::string bitcode, s
                               std::vector<SourceFile> sources) {
     auto data = std::make_shared<Data>();
     data->kernels = kernels_of(module);
-    data->functions_with_address = image::functions_with_address(module);
+    data->functions_with_address = names_of_functions_with_address(module);
     data->hash = hash_of(original.empty() ? bitcode : original, sources);
     data->bitcode = std::move(bitcode);
     data->original = std::move(original);

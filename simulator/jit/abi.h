@@ -153,9 +153,6 @@ inline constexpr std::int32_t fuel_per_slice = 1 << 14;
 /// What one iteration burns in a loop that contains an atomic, a volatile access or a fence (E5).
 inline constexpr std::int32_t fuel_per_spin = 1 << 9;
 
-/// Function pointers in device memory are handles: function_handle_base + 16 * index (E2b).
-inline constexpr std::uint64_t function_handle_base = 0x0000'00F0'0000'0000ULL;
-
 /// The threads of a block wait for each other; at `grid` those of all blocks do. `arrive` counts without
 /// waiting, at barriers for some of the threads only (hook named_barrier).
 enum class BarrierKind : std::uint8_t { plain = 0, count = 1, all = 2, any = 3, grid = 4, arrive = 5 };

@@ -51,8 +51,7 @@ struct SourceVariable {
 struct ImageLayout {
     std::shared_ptr<GlobalsLayout> globals = std::make_shared<GlobalsLayout>();
     std::map<const llvm::GlobalVariable*, std::uint64_t> offsets;  ///< into the globals segment
-    std::vector<llvm::Function*> functions;  ///< address-taken, by handle index; null once dropped
-    [[nodiscard]] static std::uint64_t handle(std::size_t index) { return function_handle_base + 16 * index; }
+    std::vector<llvm::Function*> functions;  ///< by their handles (image/function_handles.h); null once dropped
 };
 
 /// The kernel's __shared__ variables.

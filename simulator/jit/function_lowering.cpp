@@ -11,6 +11,7 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Intrinsics.h>
 
+#include "simulator/image/function_handles.h"
 #include "simulator/jit/function_context.h"
 #include "simulator/jit/lowering.h"
 #include "simulator/jit/parameter_buffer.h"
@@ -67,7 +68,7 @@ class FunctionLowering {
     explicit FunctionLowering(Compilation& compilation)
         : compilation_(compilation), pointer_(PointerType::get(*compilation.context, 0)) {
         for (std::size_t i = 0; i < compilation.layout.functions.size(); ++i) {
-            handles_[compilation.layout.functions[i]] = ImageLayout::handle(i);
+            handles_[compilation.layout.functions[i]] = image::function_handle(i);
         }
     }
 

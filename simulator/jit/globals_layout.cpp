@@ -5,6 +5,7 @@
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/Operator.h>
 
+#include "simulator/image/function_handles.h"
 #include "simulator/image/globals_placement.h"
 #include "simulator/jit/source_places.h"
 
@@ -36,7 +37,7 @@ class Serialiser {
     Serialiser(const Module& module, ImageLayout& layout)
         : data_layout_(module.getDataLayout()), layout_(layout) {
         for (std::size_t index = 0; index < layout.functions.size(); ++index) {
-            handles_[layout.functions[index]] = ImageLayout::handle(index);
+            handles_[layout.functions[index]] = image::function_handle(index);
         }
     }
 
@@ -131,16 +132,6 @@ class Serialiser {
 };
 
 }  // namespace
-
-std::vector<Function*> functions_with_address(Module& module) {
-    std::vector<Function*> functions;
-    for (Function& function : module) {
-        function.removeDeadConstantUsers();
-        if (function.isIntrinsic()) continue;
-        if (function.hasAddressTaken(nullptr, false, true, true)) functions.push_back(&function);
-    }
-    return functions;
-}
 
 void lay_out_globals(Module& module, ImageLayout& layout) {
     const image::GlobalsPlacement placement = image::place_globals(module);

@@ -6,9 +6,6 @@
 
 namespace cudasim::jit {
 
-/// Those that have handles, in module order. All bodies have to be there.
-[[nodiscard]] std::vector<llvm::Function*> functions_with_address(llvm::Module& module);
-
 /// `layout.functions` are known before. Deterministic for a module: variables and functions in module order.
 /// @throws CompileError for an initialiser that cannot be laid out
 void lay_out_globals(llvm::Module& module, ImageLayout& layout);

@@ -1,11 +1,12 @@
-// Calls through function values. A value is a handle (abi.h); the compiled module holds a table of the
+// Calls through function values. A value is a handle (image/function_handles.h); the compiled module holds a table of the
 // functions that have one:
 //
-//   index = (handle - function_handle_base) rotated right by 4      out of range or misaligned: too large
+//   index = (handle - function_handle_base) rotated right by function_handle_shift: too large when misaligned
 //   cudasim_functions[index] = { code address or null, number of the function's type }
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 
+#include "simulator/image/function_handles.h"
 #include "simulator/jit/function_context.h"
 #include "simulator/jit/hook_calls.h"
 #include "simulator/jit/lowering.h"
@@ -25,9 +26,9 @@ class IndirectCalls {
     void lower(CallInst& call) {
         IRBuilder<> builder(&call);
         Value* handle = builder.CreatePtrToInt(call.getCalledOperand(), word_);
-        Value* distance = builder.CreateSub(handle, builder.getInt64(function_handle_base));
-        Value* index =
-            builder.CreateIntrinsic(Intrinsic::fshr, {word_}, {distance, distance, builder.getInt64(4)});
+        Value* distance = builder.CreateSub(handle, builder.getInt64(image::function_handle_base));
+        Value* index = builder.CreateIntrinsic(
+            Intrinsic::fshr, {word_}, {distance, distance, builder.getInt64(image::function_handle_shift)});
         refuse_when(builder.CreateICmpUGE(index, builder.getInt64(compilation_.layout.functions.size())),
                     call, handle);
         builder.SetInsertPoint(&call);

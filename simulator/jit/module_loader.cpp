@@ -11,6 +11,7 @@
 
 #include <set>
 
+#include "simulator/image/function_handles.h"
 #include "simulator/jit/globals_layout.h"
 #include "simulator/jit/source_places.h"
 
@@ -125,7 +126,8 @@ void load_image(Compilation& compilation, const image::KernelImage& image) {
             if (Function* function = compilation.module->getFunction(name))
                 compilation.layout.functions.push_back(function);
     } else {
-        compilation.layout.functions = functions_with_address(*compilation.module);
+        for (const Function* function : image::functions_with_address(*compilation.module))
+            compilation.layout.functions.push_back(const_cast<Function*>(function));
     }
     lay_out_globals(*compilation.module, compilation.layout);
 }

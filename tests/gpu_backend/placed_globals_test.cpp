@@ -9,6 +9,7 @@
 #include "frontend/ptx/reader.h"
 #include "gpu_backend/ptx.h"
 #include "simulator/execution/loaded_image.h"
+#include "simulator/image/function_handles.h"
 #include "simulator/image/globals_placement.h"
 #include "tests/simulator/execution/ir_lines.h"
 
@@ -59,6 +60,7 @@ class PlacedGlobals : public execution::IrKernelTest {
     const std::string& ptx_of(const image::KernelImage& image) {
         PtxOptions wanted;
         wanted.globals_base = base_;
+        wanted.function_handles = true;
         return ptx_ = to_ptx(image, "k", wanted);
     }
 
@@ -289,26 +291,73 @@ define void @k(ptr %out) {
     EXPECT_EQ(array_[0], 5U);
 }
 
-TEST_P(PlacedGlobals, a_variable_with_the_address_of_a_function_is_refused_by_name) {
-    const auto image = execution::ir_image(R"(
+TEST_P(PlacedGlobals, pointers_to_functions_mean_the_same_in_variables_and_in_memory) {
+    expect_same(R"(
+define internal i64 @twice(i64 %x) {
+  %r = mul i64 %x, 2
+  ret i64 %r
+}
+define internal i64 @next(i64 %x) {
+  %r = add i64 %x, 1
+  ret i64 %r
+}
 define internal void @nothing() {
   ret void
 }
-@handlers = addrspace(1) global [1 x ptr] [ptr @nothing]
+@functions = addrspace(1) global [3 x ptr] [ptr @nothing, ptr @twice, ptr @next]
 define void @k(ptr %out) {
-  %p = load ptr, ptr addrspace(1) @handlers
-  store ptr %p, ptr %out
+  %first = getelementptr [3 x ptr], ptr addrspace(1) @functions, i64 0, i64 1
+  %f = load ptr, ptr addrspace(1) %first
+  %a = call i64 %f(i64 21)
+  store i64 %a, ptr %out
+  %second = getelementptr [3 x ptr], ptr addrspace(1) @functions, i64 0, i64 2
+  %g = load ptr, ptr addrspace(1) %second
+  %b = call i64 %g(i64 %a)
+  %out1 = getelementptr i64, ptr %out, i64 1
+  store i64 %b, ptr %out1
+  store ptr @next, ptr addrspace(1) %first
+  %out2 = getelementptr i64, ptr %out, i64 2
+  store ptr %f, ptr %out2
+  %is_twice = icmp eq ptr %f, @twice
+  %c = zext i1 %is_twice to i64
+  %out3 = getelementptr i64, ptr %out, i64 3
+  store i64 %c, ptr %out3
   ret void
 })");
-    try {
-        (void)ptx_of(image);
-        ADD_FAILURE() << ptx_;
-    } catch (const PtxError& error) {
-        EXPECT_EQ(error.code, PtxError::Code::unsupported_code);
-        EXPECT_NE(std::string(error.what()).find("variable 'handlers' holds the address of a function"),
-                  std::string::npos)
-            << error.what();
-    }
+    EXPECT_EQ(array_[0], 42U);
+    EXPECT_EQ(array_[1], 43U);
+    EXPECT_EQ(array_[2], image::function_handle(0));
+    EXPECT_EQ(array_[3], 1U);
+    EXPECT_TRUE(has_no_variables()) << ptx_;
+}
+
+TEST_P(PlacedGlobals, structures_are_given_to_functions_behind_pointers) {
+    expect_same(R"(
+%pair = type { i64, i64 }
+define internal void @sum(ptr %result, ptr byval(%pair) align 8 %p) {
+  %second = getelementptr %pair, ptr %p, i64 0, i32 1
+  %a = load i64, ptr %p
+  %b = load i64, ptr %second
+  %s = add i64 %a, %b
+  store i64 %s, ptr %result
+  store i64 0, ptr %p
+  ret void
+}
+@function = addrspace(4) constant ptr @sum
+define void @k(ptr %out) {
+  %p = alloca %pair, align 8
+  store i64 5, ptr %p
+  %second = getelementptr %pair, ptr %p, i64 0, i32 1
+  store i64 6, ptr %second
+  %f = load ptr, ptr addrspace(4) @function
+  call void %f(ptr %out, ptr byval(%pair) align 8 %p)
+  %left = load i64, ptr %p
+  %out1 = getelementptr i64, ptr %out, i64 1
+  store i64 %left, ptr %out1
+  ret void
+})");
+    EXPECT_EQ(array_[0], 11U);
+    EXPECT_EQ(array_[1], 5U) << "the callee changed a copy";
 }
 
 }  // namespace

@@ -97,21 +97,9 @@ EXCEPTIONS = (
         "the program's processes share arrays in host memory, which is not given to a GPU",
     ),
     Difference(
-        r"test_calls_and_branches\.py::",
-        r"variable '\w+' holds the address of a function",
-        "a table of functions' addresses in memory, which another program cannot know",
-        surely=False,
-    ),
-    Difference(
         r"test_dispatcher\.py::test_fastmath_reassociates",
         r"\d+ elements of",
         "fastmath=True lets both code generators reorder and approximate",
-        surely=False,
-    ),
-    Difference(
-        r"test_cuda_cpp\.py::test_functions_in_tables_and_behind_virtual_calls",
-        r"variable '\w+' holds the address of a function",
-        "a table of functions' addresses in memory, which another program cannot know",
         surely=False,
     ),
     Difference(

@@ -140,7 +140,7 @@ TEST_P(Image, function_values_are_the_same_in_every_kernel) {
     Buffer<std::int32_t> out({0});
     auto m = machine(calls);
     m.run("mention", {}, {handle.address()});
-    EXPECT_EQ(handle[0], function_handle_base + 16);
+    EXPECT_EQ(handle[0], image::function_handle_base + 16);
     m.run("any", {}, {out.address(), handle[0]});
     EXPECT_TRUE(m.events.empty());
     EXPECT_EQ(out[0], 49);
@@ -149,8 +149,9 @@ TEST_P(Image, function_values_are_the_same_in_every_kernel) {
 TEST_P(Image, calls_through_anything_else_are_refused) {
     Buffer<std::int32_t> out({0});
     auto m = machine(calls);
-    for (std::uint64_t bad : {std::uint64_t{0}, function_handle_base + 3 * 16, function_handle_base + 4,
-                              function_handle_base - 16, out.address(), function_handle_base + 2 * 16}) {
+    for (std::uint64_t bad :
+         {std::uint64_t{0}, image::function_handle_base + 3 * 16, image::function_handle_base + 4,
+          image::function_handle_base - 16, out.address(), image::function_handle_base + 2 * 16}) {
         m.run("any", {}, {out.address(), bad});
         ASSERT_EQ(m.events.size(), 1U) << std::hex << bad;
         EXPECT_EQ(m.events[0].hook, "bad_call");
