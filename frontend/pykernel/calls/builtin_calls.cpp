@@ -43,7 +43,7 @@ Emitted emit_abs(CallEmission& call) {
 
 /// The number that a string literal spells; empty when it spells none.
 std::optional<double> spelled_number(TypeRef text) {
-    const std::string spelling = text->text();
+    const std::string spelling = text->text;
     if (spelling.find_first_of("xX(") != std::string::npos) return std::nullopt;  // strtod's, not Python's
     char* end = nullptr;
     const double value = std::strtod(spelling.c_str(), &end);
@@ -56,7 +56,7 @@ TypeRef type_conversion(const CallTyping& call) {
     const bool to_float = call.callable.name == "float";
     if (to_float && call[0]->is(TypeKind::text)) {
         if (!spelled_number(call[0]))
-            call.refuse("could not convert string to float: '" + call[0]->text() + "'");
+            call.refuse("could not convert string to float: '" + call[0]->text + "'");
         return t.float64;
     }
     if (call.callable.name == "int" && call[0]->is(TypeKind::timedelta64)) return t.int64;

@@ -38,7 +38,7 @@ TypeRef data_type(const CallTyping& call, TypeRef argument) {
     TypeRef type = nullptr;
     if (argument->is(TypeKind::data_type)) type = argument->element();
     if (argument->is(TypeKind::text)) {
-        const std::string text = argument->text();
+        const std::string text = argument->text;
         std::string_view name = text;
         // NumPy's names, in this machine's byte order.
         if (name.size() > 1 && std::string_view("<=|").find(name[0]) != std::string_view::npos)

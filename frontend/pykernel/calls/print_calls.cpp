@@ -40,7 +40,7 @@ class PrintBuilder {
         const TypeRef type = value.type;
         if (type->is(TypeKind::tuple)) return add_tuple(value);
         if (type->is(TypeKind::dim3)) return add_dim3(value);
-        if (type->is(TypeKind::text)) return add("%s", e_.module.text_constant(type->text()));
+        if (type->is(TypeKind::text)) return add("%s", e_.module.text_constant(type->text));
         if (type->is(TypeKind::boolean)) {
             return add("%s", e_.builder.CreateSelect(e_.truth(value), e_.module.text_constant("True"),
                                                      e_.module.text_constant("False")));

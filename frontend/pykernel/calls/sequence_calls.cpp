@@ -35,8 +35,8 @@ Emitted emit_len(CallEmission& call) {
         return e.convert(e.number(e.range_length(call[0]), type->element()), e.types().int64);
     if (type->is(TypeKind::flat))
         return e.number(e.array_size({type->element(), call[0].parts}), e.types().int64);
-    const auto count = type->is(TypeKind::text) ? characters(type->text())
-                                                : static_cast<std::int64_t>(type->elements.size());
+    const auto count =
+        type->is(TypeKind::text) ? characters(type->text) : static_cast<std::int64_t>(type->elements.size());
     return e.number(e.int64(count), e.types().int64);
 }
 
@@ -221,12 +221,12 @@ Emitted emit_index(CallEmission& call) {
 
 /// ord("a"): of a string that is known while compiling.
 TypeRef type_ord(const CallTyping& call) {
-    if (!call[0]->is(TypeKind::text) || characters(call[0]->text()) != 1) call.no_match();
+    if (!call[0]->is(TypeKind::text) || characters(call[0]->text) != 1) call.no_match();
     return call.types().int64;
 }
 
 Emitted emit_ord(CallEmission& call) {
-    const std::string bytes = call[0].type->text();
+    const std::string bytes = call[0].type->text;
     const auto first = static_cast<unsigned char>(bytes[0]);
     std::int64_t point = first < 0x80 ? first : first & (0xFF >> (bytes.size() + 1));
     for (std::size_t i = 1; i < bytes.size(); ++i)
@@ -275,7 +275,7 @@ TypeRef type_hasattr(const CallTyping& call) {
     if (!call[1]->is(TypeKind::text)) call.no_match("RequireLiteralValue: the name must be a literal string");
     bool found = true;
     try {
-        (void)attribute_type(call.types(), call[0], call[1]->text(), call.call.location);
+        (void)attribute_type(call.types(), call[0], call[1]->text, call.call.location);
     } catch (const SourceError&) {
         found = false;
     }

@@ -37,7 +37,7 @@ Emitted days_of_months(FunctionEmitter& e, const Emitted& month_count) {
 Emitted in_finer_unit(FunctionEmitter& e, const Emitted& date, int to) {
     const TypeRef whole = e.types().int64;
     Emitted count = e.number(date.value(), whole);
-    int from = rank_of(date.type);
+    int from = date.type->unit;
     if (from == bare || from == to) return count;
     auto scale = [&](int first, int last) {
         std::int64_t factor = 1;
@@ -99,7 +99,7 @@ Emitted emit_date_operation(FunctionEmitter& e, Operator op, const Emitted& left
     if (!left.type->is_date()) return scaled(e, op, right, left);
     if (!right.type->is_date()) return scaled(e, op, left, right);
     const TypeRef type = date_operation_type(e.types(), op, left.type, right.type);
-    const int unit = *common_unit(rank_of(left.type), rank_of(right.type), true);
+    const int unit = *common_unit(left.type->unit, right.type->unit, true);
     const Emitted a = in_finer_unit(e, left, unit), b = in_finer_unit(e, right, unit);
     llvm::Value* missing = e.builder.CreateOr(is_nat(e, left), is_nat(e, right));
     if (op == Operator::add || op == Operator::subtract)

@@ -13,10 +13,10 @@ constexpr std::uint64_t word_bytes = 8;
 
 /// What a constant holds, as it lies in memory. Strings are UTF-8 in types; U has 32 bits for each character.
 std::string bytes_of_constant(TypeRef type) {
-    if (is_bytes_constant(type)) return type->message;
+    if (is_bytes_constant(type)) return type->text;
     std::string bytes;
     std::uint32_t point = 0;
-    const std::string text = type->text();
+    const std::string text = type->text;
     for (std::size_t i = 0; i < text.size(); ++i) {
         const auto byte = static_cast<unsigned char>(text[i]);
         const unsigned ones = byte < 0x80 ? 0 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;

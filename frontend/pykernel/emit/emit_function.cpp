@@ -191,7 +191,7 @@ void FunctionEmitter::emit_terminator(const Instruction& in) {
         }
         case Opcode::raise:
             if (in.operands.empty()) return raise(in.text, in.message);
-            return raise(type_of_raised(in)->global->text, type_of_raised(in)->message);
+            return raise(type_of_raised(in)->global->text, type_of_raised(in)->text);
         default:
             return emit_return(in);
     }
@@ -340,7 +340,7 @@ Emitted FunctionEmitter::emit_call(const Instruction& in) {
     if (in.type->is(TypeKind::exception)) return {in.type, {}};
     if (callee->is(TypeKind::data_type)) return convert(present(values_[in.operands[1]]), in.type);
     const bool method = callee->is(TypeKind::method);
-    if (const auto added = extension_number(callee)) return emit_function_call(in, *added);
+    if (callee->added) return emit_function_call(in, *callee->added);
     if (!method && callee->global->kind == GlobalKind::function)
         return emit_function_call(in, static_cast<std::uint32_t>(callee->global->integer));
     if (!method && callee->global->kind == GlobalKind::foreign) {
@@ -349,7 +349,7 @@ Emitted FunctionEmitter::emit_call(const Instruction& in) {
             given.push_back(present(values_[in.operands[i]]));
         return emit_foreign_call(*this, *callee->global, in, given);
     }
-    const Callable& callable = *find_callable(method ? callee->name : callee->global->text);
+    const Callable& callable = *find_callable(method ? callee->row : callee->global->text);
     CallEmission emission{*this, callable, in, {}};
     for (std::uint32_t operand : bind_call(callable, in)) {
         emission.arguments.push_back(operand == nothing ? Emitted{} : present(values_[in.operands[operand]]));

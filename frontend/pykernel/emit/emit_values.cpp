@@ -108,7 +108,7 @@ llvm::Value* FunctionEmitter::truth(const Emitted& value) {
     }
     if (type->is(TypeKind::characters))
         return builder.CreateICmpNE(characters_length(*this, value), int64(0));
-    if (type->is(TypeKind::text)) return builder.getInt1(!type->text().empty());
+    if (type->is(TypeKind::text)) return builder.getInt1(!type->text.empty());
     if (type->is(TypeKind::member)) return truth({type->element(), value.parts});
     if (type->is(TypeKind::optional)) {
         const Emitted inside{type->element(), Parts(value.parts.begin() + 1, value.parts.end())};

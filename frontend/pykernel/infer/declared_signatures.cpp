@@ -20,7 +20,7 @@ std::optional<int> conversion_cost(TypeRef given, TypeRef wanted) {
         return given->layout == wanted->layout ? 0 : 1;
     }
     if (given->is(TypeKind::tuple) && wanted->is(TypeKind::tuple)) {
-        if (given->elements.size() != wanted->elements.size() || given->class_name() != wanted->class_name())
+        if (given->elements.size() != wanted->elements.size() || given->class_name != wanted->class_name)
             return std::nullopt;
         int total = 0;
         for (std::size_t i = 0; i < given->elements.size(); ++i) {

@@ -244,7 +244,7 @@ class Inference {
     }
 
     TypeRef extended(const Instruction& in, TypeRef object, const Extension& added) {
-        if (added.is_method) return types_.method(object, extension_prefix + std::to_string(added.function));
+        if (added.is_method) return types_.added_method(object, added.function);
         return extension_call(added.function, object, in.location).result;
     }
 
@@ -288,8 +288,8 @@ class Inference {
         }
         const TypeRef callee = type(in.operands[0]);
         if (callee->is(TypeKind::data_type)) return conversion_call(in, callee->element());
-        if (const auto added = extension_number(callee)) return function_call(in, *added);
-        if (callee->is(TypeKind::method)) return table_call(in, callee->name);
+        if (callee->added) return function_call(in, *callee->added);
+        if (callee->is(TypeKind::method)) return table_call(in, callee->row);
         if (callee->is(TypeKind::object)) {
             const GlobalValue& global = *callee->global;
             if (global.kind == GlobalKind::function)

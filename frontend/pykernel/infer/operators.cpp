@@ -85,11 +85,11 @@ TypeRef text_operation(TypeTable& types, Operator op, TypeRef left, TypeRef righ
         const bool sensible = count->is(TypeKind::integer) && count->literal && *count->literal < 10000;
         if (!sensible) return nullptr;
         std::string result;
-        for (std::int64_t i = 0; i < *count->literal; ++i) result += text->text();
+        for (std::int64_t i = 0; i < *count->literal; ++i) result += text->text;
         return types.text(result);
     }
     if (!left->is(TypeKind::text) || !right->is(TypeKind::text)) return nullptr;
-    const std::string a = left->text(), b = right->text();
+    const std::string a = left->text, b = right->text;
     auto known = [&](bool value) { return types.literal(types.boolean, value); };
     switch (op) {
         case Operator::add:

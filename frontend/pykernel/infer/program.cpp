@@ -164,12 +164,6 @@ Specialisation& Program::specialise_plain_first(std::uint32_t function, Called& 
     }
 }
 
-std::optional<std::uint32_t> extension_number(TypeRef method) {
-    if (!method->is(TypeKind::method) || !method->name.starts_with(extension_prefix)) return std::nullopt;
-    return static_cast<std::uint32_t>(
-        std::stoul(method->name.substr(std::char_traits<char>::length(extension_prefix))));
-}
-
 const Extension* Program::extension(TypeRef type, const std::string& attribute) const {
     if (extensions_.empty()) return nullptr;
     const auto found = extensions_.find({type, attribute});

@@ -123,10 +123,6 @@ class Program {
     std::vector<Specialisation*> unfinished_;  ///< members of cycles of calls
 };
 
-/// Names of the types of methods that programs have added: the number of the overloaded function follows.
-inline constexpr const char* extension_prefix = "added method ";
-/// The number in such a type's name; nullopt for other types.
-[[nodiscard]] std::optional<std::uint32_t> extension_number(TypeRef method);
 /// How badly a value fits a declared type, 0 for exactly; empty when it cannot be converted.
 [[nodiscard]] std::optional<int> conversion_cost(TypeRef given, TypeRef wanted);
 

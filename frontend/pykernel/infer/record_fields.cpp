@@ -50,18 +50,18 @@ const RecordField* named_field(TypeRef object, std::string_view name, Location p
 const RecordField* indexed_field(TypeRef container, TypeRef index, Location place) {
     const bool array = container->is(TypeKind::array) && container->element()->is(TypeKind::record);
     if (array && index->is(TypeKind::text)) {
-        const RecordField* field = container->element()->field(index->text());
+        const RecordField* field = container->element()->field(index->text);
         if (field) return field;
-        refuse_typing("Field '" + index->text() + "' was not found in records with fields " +
+        refuse_typing("Field '" + index->text + "' was not found in records with fields " +
                           quoted_names(container->element()),
                       place);
     }
     if (!container->is(TypeKind::record)) return nullptr;
     if (index->is(TypeKind::text)) {
-        const RecordField* field = container->field(index->text());
+        const RecordField* field = container->field(index->text);
         if (field) return field;
         refuse_typing(
-            "Field '" + index->text() + "' was not found in record with fields " + quoted_names(container),
+            "Field '" + index->text + "' was not found in record with fields " + quoted_names(container),
             place);
     }
     const auto count = static_cast<std::int64_t>(container->fields.size());

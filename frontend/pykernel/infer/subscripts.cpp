@@ -51,7 +51,7 @@ TypeRef attribute_type(TypeTable& types, TypeRef object, std::string_view name, 
     const std::string method = std::string(owner) + std::string(name);
     if (!owner.empty() && find_callable(method)) return types.method(object, method);
     if (object->is(TypeKind::array) && name == "ctypes") return types.method(object, "array.ctypes");
-    if (object->is(TypeKind::method) && object->name == "array.ctypes" && name == "data") return types.uint64;
+    if (object->is(TypeKind::method) && object->row == "array.ctypes" && name == "data") return types.uint64;
     if (object->is(TypeKind::data_type) && name == "type") return object;
     if (object->is(TypeKind::limits)) {
         if (const TypeRef limit = limit_type(types, object, name)) return limit;
@@ -97,7 +97,7 @@ namespace {
 
 /// A character of a string, by a constant index. @throws SourceError
 TypeRef character(TypeTable& types, TypeRef text, TypeRef index, Location place) {
-    const std::string bytes = text->text();
+    const std::string bytes = text->text;
     std::vector<std::string> characters;  // of UTF-8: bytes 10xxxxxx continue one
     for (char c : bytes) {
         if ((static_cast<unsigned char>(c) & 0xC0) != 0x80) characters.emplace_back();

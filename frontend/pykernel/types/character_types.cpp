@@ -3,7 +3,7 @@
 namespace cudasim::pykernel {
 
 bool is_bytes_constant(TypeRef type) {
-    return type->is(TypeKind::array) && type->name.starts_with("readonly bytes(");
+    return type->is(TypeKind::array) && type->is_bytes;
 }
 
 unsigned character_size(TypeRef type) {

@@ -8,12 +8,6 @@
 namespace cudasim::pykernel {
 namespace date_units {
 
-int rank_of(TypeRef type) {
-    const auto open = type->name.find('[');
-    const std::string_view unit = std::string_view(type->name).substr(open + 1, type->name.size() - open - 2);
-    return static_cast<int>(std::ranges::find(units, unit, &Unit::name) - units.begin());
-}
-
 std::optional<int> common_unit(int a, int b, bool through_calendar) {
     if (a == bare || b == bare) return a == bare ? b : a;
     if (by_calendar(a) != by_calendar(b) && !through_calendar) return std::nullopt;
@@ -37,11 +31,11 @@ bool is_factor(TypeRef type) {
 }
 
 TypeRef in_unit(TypeTable& types, TypeKind kind, std::optional<int> unit) {
-    return unit ? types.date(kind, units[*unit].name) : nullptr;
+    return unit ? types.date(kind, *unit) : nullptr;
 }
 
 TypeRef sum_type(TypeTable& types, Operator op, TypeRef left, TypeRef right) {
-    const int a = rank_of(left), b = rank_of(right);
+    const int a = left->unit, b = right->unit;
     if (is_timedelta64(left) && is_timedelta64(right))
         return in_unit(types, TypeKind::timedelta64, common_unit(a, b, false));
     if (is_datetime64(left) && is_datetime64(right)) {
@@ -71,12 +65,12 @@ TypeRef date_operation_type(TypeTable& types, Operator op, TypeRef left, TypeRef
             if (is_timedelta64(left) && is_factor(right)) return left;
             if (!is_timedelta64(left) || !is_timedelta64(right) || op == Operator::floor_divide)
                 return nullptr;
-            return common_unit(rank_of(left), rank_of(right), false) ? types.float64 : nullptr;
+            return common_unit(left->unit, right->unit, false) ? types.float64 : nullptr;
         default:
             break;
     }
     if (!both || left->kind != right->kind || !is_comparison(op)) return nullptr;
-    return common_unit(rank_of(left), rank_of(right), is_datetime64(left)) ? types.boolean : nullptr;
+    return common_unit(left->unit, right->unit, is_datetime64(left)) ? types.boolean : nullptr;
 }
 
 }  // namespace cudasim::pykernel

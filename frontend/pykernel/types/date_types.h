@@ -37,8 +37,6 @@ inline constexpr auto units = std::to_array<Unit>({{"Y", 12},
                                                    {"", 0}});
 inline constexpr int months = 1, weeks = 2, days = 3, bare = static_cast<int>(units.size()) - 1;
 
-/// The place of a type's unit in `units`.
-[[nodiscard]] int rank_of(TypeRef type);
 /// Years and months.
 [[nodiscard]] constexpr bool by_calendar(int rank) {
     return rank <= months;

@@ -10,7 +10,7 @@ namespace cudasim::pykernel {
     return types.method(types.int64, "GridGroup");
 }
 [[nodiscard]] inline bool is_grid_group(TypeRef type) {
-    return type->is(TypeKind::method) && type->name == "GridGroup";
+    return type->is(TypeKind::method) && type->row == "GridGroup";
 }
 
 }  // namespace cudasim::pykernel

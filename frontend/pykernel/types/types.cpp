@@ -5,6 +5,8 @@
 #include <cctype>
 #include <utility>
 
+#include "frontend/pykernel/types/date_types.h"
+
 namespace cudasim::pykernel {
 
 TypeTable::TypeTable() {
@@ -50,9 +52,13 @@ TypeRef TypeTable::integer(unsigned bits, bool is_signed) const {
     }
 }
 
-TypeRef TypeTable::date(TypeKind kind, std::string_view unit) {
+TypeRef TypeTable::date(TypeKind kind, int unit) {
     const std::string prefix = kind == TypeKind::datetime64 ? "datetime64[" : "timedelta64[";
-    return intern({.kind = kind, .is_signed = true, .bits = 64, .name = prefix + std::string(unit) + "]"});
+    return intern({.kind = kind,
+                   .is_signed = true,
+                   .bits = 64,
+                   .unit = unit,
+                   .name = prefix + std::string(date_units::units[unit].name) + "]"});
 }
 
 TypeRef TypeTable::literal(TypeRef base, std::int64_t value) {
@@ -67,7 +73,9 @@ TypeRef TypeTable::literal(TypeRef base, std::int64_t value) {
 }
 
 TypeRef TypeTable::text(std::string_view value) {
-    return intern({.kind = TypeKind::text, .name = "Literal[str](" + std::string(value) + ")"});
+    return intern({.kind = TypeKind::text,
+                   .text = std::string(value),
+                   .name = "Literal[str](" + std::string(value) + ")"});
 }
 
 TypeRef TypeTable::characters(unsigned size, unsigned count) {
@@ -82,7 +90,8 @@ TypeRef TypeTable::characters(unsigned size, unsigned count) {
 TypeRef TypeTable::bytes_constant(const std::string& value) {
     return intern({.kind = TypeKind::array,
                    .elements = {uint8},
-                   .message = value,
+                   .text = value,
+                   .is_bytes = true,
                    .dimensions = 1,
                    .address_space = constant_space,
                    .read_only = true,
@@ -95,10 +104,15 @@ std::string Type::request_name() const {
     std::string inside;
     for (std::size_t i = 0; i < elements.size(); ++i)
         inside += (i ? ", " : "") + (names.empty() ? "" : names[i] + "=") + elements[i]->request_name();
-    if (!names.empty()) return "namedtuple(" + class_name() + "; " + inside + ")";
-    return name.starts_with("UniTuple")
+    if (!names.empty()) return "namedtuple(" + class_name + "; " + inside + ")";
+    return is_uniform_tuple()
                ? "UniTuple(" + elements[0]->request_name() + " x " + std::to_string(elements.size()) + ")"
                : "Tuple(" + inside + ")";
+}
+
+bool Type::is_uniform_tuple() const {
+    return is(TypeKind::tuple) && !elements.empty() &&
+           std::ranges::all_of(elements, [&](TypeRef each) { return each == elements.front(); });
 }
 
 TypeRef TypeTable::tuple(std::vector<TypeRef> elements) {
@@ -132,6 +146,7 @@ TypeRef TypeTable::make_tuple(std::string_view class_name, std::vector<std::stri
     for (TypeRef element : elements) values += element->values;
     return intern({.kind = TypeKind::tuple,
                    .elements = std::move(elements),
+                   .class_name = std::string(class_name),
                    .names = std::move(names),
                    .values = values,
                    .name = std::move(name)},
@@ -165,13 +180,16 @@ TypeRef TypeTable::vector(TypeRef component, unsigned count) {
 }
 
 TypeRef TypeTable::member(std::string_view name, TypeRef value) {
-    return intern_by_identity({.kind = TypeKind::member, .elements = {value}, .name = std::string(name)}, 0,
-                              0);
+    return intern_by_identity({.kind = TypeKind::member,
+                               .elements = {value},
+                               .is_integer = name.starts_with("IntEnum"),
+                               .name = std::string(name)},
+                              0, 0);
 }
 
 TypeRef TypeTable::exception(const GlobalValue& exception_class, const std::string& message) {
     return intern({.kind = TypeKind::exception,
-                   .message = message,
+                   .text = message,
                    .global = &exception_class,
                    .name = exception_class.text + "('" + message + "')"},
                   " made");
@@ -237,9 +255,18 @@ TypeRef TypeTable::pointer(TypeRef pointee) {
                    .name = (pointee->is(TypeKind::none) ? "void" : pointee->name) + "*"});
 }
 
-TypeRef TypeTable::method(TypeRef object, std::string_view name) {
-    return intern_by_identity({.kind = TypeKind::method, .elements = {object}, .name = std::string(name)}, 0,
-                              0);
+TypeRef TypeTable::method(TypeRef object, std::string_view row) {
+    return intern_by_identity(
+        {.kind = TypeKind::method, .elements = {object}, .row = std::string(row), .name = std::string(row)},
+        0, 0);
+}
+
+TypeRef TypeTable::added_method(TypeRef object, std::uint32_t function) {
+    return intern_by_identity({.kind = TypeKind::method,
+                               .elements = {object},
+                               .added = function,
+                               .name = "added method " + std::to_string(function)},
+                              0, 0);
 }
 
 TypeRef TypeTable::data_type(TypeRef type) {
@@ -271,7 +298,7 @@ TypeRef TypeTable::without_literal(TypeRef type) {
     if (!type->is(TypeKind::tuple)) return type;
     std::vector<TypeRef> elements;
     for (TypeRef element : type->elements) elements.push_back(without_literal(element));
-    return make_tuple(type->class_name(), type->names, std::move(elements));
+    return make_tuple(type->class_name, type->names, std::move(elements));
 }
 
 TypeRef TypeTable::scalar_named(std::string_view name) const {
@@ -399,9 +426,10 @@ TypeRef TypeTable::parse_scalar(std::string_view name) {
         const std::string_view prefix = kind == TypeKind::datetime64 ? "datetime64[" : "timedelta64[";
         if (!name.starts_with(prefix) || !name.ends_with(']')) continue;
         const std::string_view unit = name.substr(prefix.size(), name.size() - prefix.size() - 1);
-        static constexpr std::string_view units[] = {"",  "Y",  "M",  "W",  "D",  "h",  "m",
-                                                     "s", "ms", "us", "ns", "ps", "fs", "as"};
-        return std::ranges::find(units, unit) != std::end(units) ? date(kind, unit) : nullptr;
+        const auto found = std::ranges::find(date_units::units, unit, &date_units::Unit::name);
+        return found == date_units::units.end()
+                   ? nullptr
+                   : date(kind, static_cast<int>(found - date_units::units.begin()));
     }
     return scalar_named(name);
 }

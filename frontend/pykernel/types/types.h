@@ -21,17 +21,17 @@ enum class TypeKind {
     floating,
     bfloat,       ///< bfloat16: the upper half of a float32, as 16 bits; it computes as one
     complex,      ///< bits of both components together
-    datetime64,   ///< 64 bits; its name has the unit
+    datetime64,   ///< 64 bits; unit
     timedelta64,  ///< likewise
-    member,       ///< of an enumeration: elements[0] is the type of its value
-    exception,    ///< one that a kernel has made: `global` is the class, `message`
-    text,
-    characters,  ///< an element of dtype S or U: bits; `dimensions` is the bytes of one character, 1 or 4
-    tuple,       ///< elements
-    optional,    ///< elements[0], or None: what a function returns that returns nothing on some paths
-    array,       ///< elements[0], dimensions, layout, address_space
-    record,      ///< a reference to memory in address_space: fields, bits
-    slice,       ///< elements: start, stop and, where there is one, step; none where left out
+    member,       ///< of an enumeration: elements[0] is the type of its value; is_integer
+    exception,    ///< one that a kernel has made: `global` is the class, `text` the message
+    text,         ///< a string that is known while compiling: text
+    characters,   ///< an element of dtype S or U: bits; `dimensions` is the bytes of one character, 1 or 4
+    tuple,        ///< elements
+    optional,     ///< elements[0], or None: what a function returns that returns nothing on some paths
+    array,        ///< elements[0], dimensions, layout, address_space
+    record,       ///< a reference to memory in address_space: fields, bits
+    slice,        ///< elements: start, stop and, where there is one, step; none where left out
     ellipsis,
     range,        ///< elements[0] is the integer type of its values
     flat,         ///< a.flat: elements[0] is the array
@@ -42,7 +42,7 @@ enum class TypeKind {
     enumerated,   ///< an iterator: elements[0] is the iterator that is counted
     zipped,       ///< an iterator: elements are the iterators
     pointer,      ///< a C pointer: elements[0] is what it points to, none for void
-    method,       ///< a.reshape, x.view, t.index: elements[0] is the object's type, `name` says which
+    method,       ///< a.reshape, x.view, t.index: elements[0] is the object's type; row or added
     dim3,         ///< threadIdx, blockIdx, blockDim, gridDim
     data_type,    ///< a type used as a value: elements[0]
     object,       ///< a function or module, known while compiling: global
@@ -78,9 +78,15 @@ struct Type {
     unsigned bits = 0;
     std::optional<std::int64_t> literal;  ///< an integer or boolean known while compiling
     std::vector<const Type*> elements;
-    std::vector<std::string> names;  ///< a named tuple's fields
-    std::string message;             ///< exception; of a bytes constant (an array) what it holds
-    std::uint64_t values = 1;        ///< tuple: numbers, arrays and so on in it and in the tuples in it
+    std::string class_name;              ///< a named tuple's class; empty for any other type
+    std::vector<std::string> names;      ///< a named tuple's fields
+    std::string text;                    ///< what a string or a bytes constant holds; an exception's message
+    bool is_bytes = false;               ///< array: a bytes constant
+    bool is_integer = false;             ///< member: of an IntEnum
+    int unit = 0;                        ///< datetime64, timedelta64: its place in date_units::units
+    std::string row;                     ///< method: the function of calls/ that it is, "array.reshape"
+    std::optional<std::uint32_t> added;  ///< method that a program has added: the overloaded function
+    std::uint64_t values = 1;            ///< tuple: numbers, arrays and so on in it and in the tuples in it
     unsigned dimensions = 0;
     char layout = 'C';
     unsigned address_space = global_space;
@@ -107,12 +113,6 @@ struct Type {
     }
     /// One value of its own, where a record is a place in memory.
     [[nodiscard]] bool is_scalar() const { return is_numeric() || is_date(); }
-    /// The name of a named tuple's class; empty for any other type.
-    [[nodiscard]] std::string class_name() const {
-        const bool named =
-            is(TypeKind::tuple) && !name.starts_with("Tuple(") && !name.starts_with("UniTuple(");
-        return named ? name.substr(0, name.find('(')) : std::string();
-    }
     /// Can be an element of an array.
     [[nodiscard]] bool lies_in_memory() const {
         return is_scalar() || kind == TypeKind::record || kind == TypeKind::characters;
@@ -134,11 +134,9 @@ struct Type {
         return is(TypeKind::optional) || is_integer_member() ? element() : this;
     }
     /// Whether it is a member of an IntEnum: a number with a `.value`.
-    [[nodiscard]] bool is_integer_member() const {
-        return is(TypeKind::member) && name.starts_with("IntEnum");
-    }
-    /// The string that a type of a string known while compiling stands for.
-    [[nodiscard]] std::string text() const { return name.substr(13, name.size() - 14); }  // Literal[str](...)
+    [[nodiscard]] bool is_integer_member() const { return is(TypeKind::member) && is_integer; }
+    /// Whether it is a tuple of one type of elements.
+    [[nodiscard]] bool is_uniform_tuple() const;
     /// The field of a record; null when there is none of that name.
     [[nodiscard]] const RecordField* field(std::string_view name) const;
     /// The size of a value in memory, in bytes.
@@ -166,8 +164,8 @@ class TypeTable {
     [[nodiscard]] TypeRef complex(unsigned bits) const { return bits == 64 ? complex64 : complex128; }
     /// The type of a complex number's components.
     [[nodiscard]] TypeRef component(TypeRef complex) const { return floating(complex->bits / 2); }
-    /// datetime64 (moment) or timedelta64 (duration) of a unit: "D", "ns".
-    [[nodiscard]] TypeRef date(TypeKind kind, std::string_view unit);
+    /// datetime64 (moment) or timedelta64 (duration). @param unit its place in date_units::units
+    [[nodiscard]] TypeRef date(TypeKind kind, int unit);
     [[nodiscard]] TypeRef literal(TypeRef base, std::int64_t value);
     [[nodiscard]] TypeRef text(std::string_view value);
     /// Elements of dtype S (size 1) or U (size 4). Null where a value would be unreasonably long.
@@ -178,7 +176,7 @@ class TypeTable {
     /// The type of a tuple of a class made by collections.namedtuple.
     [[nodiscard]] TypeRef named_tuple(std::string_view class_name, std::vector<std::string> names,
                                       std::vector<TypeRef> elements);
-    /// @param name Numba's, such as "Enum<int64>(Colour)"
+    /// @param name Numba's, such as "Enum<int64>(Colour)", "IntEnum<int64>(Level)"
     [[nodiscard]] TypeRef member(std::string_view name, TypeRef value);
     [[nodiscard]] TypeRef exception(const GlobalValue& exception_class, const std::string& message);
     [[nodiscard]] TypeRef array(TypeRef element, unsigned dimensions, char layout, unsigned address_space,
@@ -203,7 +201,10 @@ class TypeTable {
     [[nodiscard]] TypeRef enumerated(TypeRef iterator, std::uint32_t site);
     [[nodiscard]] TypeRef zipped(std::vector<TypeRef> iterators, std::uint32_t site);
     [[nodiscard]] TypeRef pointer(TypeRef pointee);
-    [[nodiscard]] TypeRef method(TypeRef object, std::string_view name);
+    /// @param row name of a function of calls/
+    [[nodiscard]] TypeRef method(TypeRef object, std::string_view row);
+    /// A method that a program has added. @param function the overloaded one
+    [[nodiscard]] TypeRef added_method(TypeRef object, std::uint32_t function);
     [[nodiscard]] TypeRef data_type(TypeRef type);
     [[nodiscard]] TypeRef object(const GlobalValue& global);
     /// float32x4: four float32.
