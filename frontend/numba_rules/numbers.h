@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <tuple>
 
@@ -245,33 +246,43 @@ inline constexpr auto sign = [] {
 inline constexpr auto invert =
     detail::of_one_type<1>(std::array{Number::boolean, Number::int64, Number::uint64});
 
-/// A type for each pair of operand types.
+/// The best overload of an operator for each pair of operand types.
 class PairTable {
   public:
-    /// What the best overload gives.
-    [[nodiscard]] static constexpr PairTable results(std::span<const Binary> overloads) {
-        return PairTable(overloads, [](const Binary& best) { return best.result; });
-    }
-    /// What the best overload converts its left operand to.
-    [[nodiscard]] static constexpr PairTable left_operands(std::span<const Binary> overloads) {
-        return PairTable(overloads, [](const Binary& best) { return best.parameters[0]; });
-    }
-    /// Number::none where no overload fits. Neither argument may be Number::none.
-    [[nodiscard]] constexpr Number operator()(Number left, Number right) const {
-        return cells_[static_cast<std::size_t>(left)][static_cast<std::size_t>(right)];
-    }
-
-  private:
-    constexpr PairTable(std::span<const Binary> overloads, Number (*choose)(const Binary&)) {
+    explicit constexpr PairTable(std::span<const Binary> overloads) : overloads_(overloads) {
         for (std::size_t left = 0; left < number_count; ++left) {
             for (std::size_t right = 0; right < number_count; ++right) {
                 const std::array arguments{static_cast<Number>(left), static_cast<Number>(right)};
                 const Binary* best = best_overload<Binary, Number>(overloads, arguments, &conversion);
-                cells_[left][right] = best ? choose(*best) : Number::none;
+                cells_[left][right] = best ? static_cast<std::int8_t>(best - overloads.data()) : no_overload;
             }
         }
     }
-    std::array<std::array<Number, number_count>, number_count> cells_{};
+    [[nodiscard]] constexpr std::span<const Binary> overloads() const { return overloads_; }
+    /// Its place in overloads(); nullopt where none fits. Neither type may be Number::none.
+    [[nodiscard]] constexpr std::optional<std::size_t> best(Number left, Number right) const {
+        const std::int8_t cell = cells_[static_cast<std::size_t>(left)][static_cast<std::size_t>(right)];
+        return cell == no_overload ? std::nullopt : std::optional(static_cast<std::size_t>(cell));
+    }
+    /// What the operator gives; Number::none where no overload fits.
+    [[nodiscard]] constexpr Number result(Number left, Number right) const {
+        const auto found = best(left, right);
+        return found ? overloads_[*found].result : Number::none;
+    }
+    /// What it converts its left operand to.
+    [[nodiscard]] constexpr Number left_operand(Number left, Number right) const {
+        const auto found = best(left, right);
+        return found ? overloads_[*found].parameters[0] : Number::none;
+    }
+
+  private:
+    static constexpr std::int8_t no_overload = -1;
+    std::span<const Binary> overloads_;
+    std::array<std::array<std::int8_t, number_count>, number_count> cells_{};
 };
+
+inline constexpr PairTable arithmetic_table(arithmetic), floored_table(floored), division_table(division),
+    power_table(power), bitwise_table(bitwise), shift_table(shift), comparison_table(comparison),
+    equality_table(equality);
 
 }  // namespace cudasim::numba_rules

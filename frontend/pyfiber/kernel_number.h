@@ -66,28 +66,23 @@ static_assert(static_cast<int>(Element::complex128) == static_cast<int>(numba_ru
 
 /// The type of left + right, and of - and * likewise. Both are types of numbers.
 [[nodiscard]] constexpr Element arithmetic_type(Element left, Element right) {
-    constexpr auto table = numba_rules::PairTable::results(numba_rules::arithmetic);
-    return element_type(table(number_type(left), number_type(right)));
+    return element_type(numba_rules::arithmetic_table.result(number_type(left), number_type(right)));
 }
 /// The type of left // right and of left % right.
 [[nodiscard]] constexpr Element floored_type(Element left, Element right) {
-    constexpr auto table = numba_rules::PairTable::results(numba_rules::floored);
-    return element_type(table(number_type(left), number_type(right)));
+    return element_type(numba_rules::floored_table.result(number_type(left), number_type(right)));
 }
 /// The type of left ** right.
 [[nodiscard]] constexpr Element power_type(Element left, Element right) {
-    constexpr auto table = numba_rules::PairTable::results(numba_rules::power);
-    return element_type(table(number_type(left), number_type(right)));
+    return element_type(numba_rules::power_table.result(number_type(left), number_type(right)));
 }
 /// The type of left << right and left >> right. Both are types of integers.
 [[nodiscard]] constexpr Element shift_type(Element left, Element right) {
-    constexpr auto table = numba_rules::PairTable::results(numba_rules::shift);
-    return element_type(table(number_type(left), number_type(right)));
+    return element_type(numba_rules::shift_table.result(number_type(left), number_type(right)));
 }
 /// The type to which comparisons convert both.
 [[nodiscard]] constexpr Element comparison_type(Element left, Element right) {
-    constexpr auto table = numba_rules::PairTable::left_operands(numba_rules::comparison);
-    return element_type(table(number_type(left), number_type(right)));
+    return element_type(numba_rules::comparison_table.left_operand(number_type(left), number_type(right)));
 }
 /// What values of both types are brought to where control flow joins, and by min() and max().
 [[nodiscard]] constexpr Element unified_type(Element left, Element right) {

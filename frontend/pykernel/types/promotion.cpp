@@ -81,18 +81,26 @@ const Signature* best_signature(std::span<const Signature> candidates, std::span
     return numba_rules::best_overload<Signature, TypeRef>(candidates, arguments, &conversion);
 }
 
+Promotion::Overloads::Overloads(const TypeTable& types, const numba_rules::PairTable& table)
+    : table(table), signatures(pykernel::signatures(types, table.overloads())) {}
+
 Promotion::Promotion(TypeTable& types)
     : types_(types),
-      arithmetic_(signatures(types, numba_rules::arithmetic)),
-      floored_(signatures(types, numba_rules::floored)),
-      division_(signatures(types, numba_rules::division)),
-      power_(signatures(types, numba_rules::power)),
-      bitwise_(signatures(types, numba_rules::bitwise)),
-      comparison_(signatures(types, numba_rules::comparison)),
-      equality_(signatures(types, numba_rules::equality)),
-      shift_(signatures(types, numba_rules::shift)),
+      arithmetic_(types, numba_rules::arithmetic_table),
+      floored_(types, numba_rules::floored_table),
+      division_(types, numba_rules::division_table),
+      power_(types, numba_rules::power_table),
+      bitwise_(types, numba_rules::bitwise_table),
+      comparison_(types, numba_rules::comparison_table),
+      equality_(types, numba_rules::equality_table),
+      shift_(types, numba_rules::shift_table),
       sign_(signatures(types, numba_rules::sign)),
       invert_(signatures(types, numba_rules::invert)) {}
+
+const Signature* Promotion::best(const Overloads& overloads, TypeRef left, TypeRef right) {
+    const auto found = overloads.table.best(number_of(left), number_of(right));
+    return found ? &overloads.signatures[*found] : nullptr;
+}
 
 const Signature* Promotion::binary(Operator op, TypeRef left, TypeRef right) const {
     if (!left->is_numeric() || !right->is_numeric()) return nullptr;
@@ -101,14 +109,14 @@ const Signature* Promotion::binary(Operator op, TypeRef left, TypeRef right) con
         case Operator::add:
         case Operator::subtract:
         case Operator::multiply:
-            return castable(best_signature(arithmetic_, arguments), arguments);
+            return castable(best(arithmetic_, left, right), arguments);
         case Operator::floor_divide:
         case Operator::modulo:
-            return best_signature(floored_, arguments);
+            return best(floored_, left, right);
         case Operator::true_divide:
-            return castable(best_signature(division_, arguments), arguments);
+            return castable(best(division_, left, right), arguments);
         case Operator::power:
-            return best_signature(power_, arguments);
+            return best(power_, left, right);
         case Operator::left_shift:
         case Operator::right_shift:
         case Operator::bit_and:
@@ -116,15 +124,15 @@ const Signature* Promotion::binary(Operator op, TypeRef left, TypeRef right) con
         case Operator::bit_xor: {
             if (!left->is_integral() || !right->is_integral()) return nullptr;
             const bool shift = op == Operator::left_shift || op == Operator::right_shift;
-            return best_signature(shift ? shift_ : bitwise_, arguments);
+            return best(shift ? shift_ : bitwise_, left, right);
         }
         case Operator::equal:
         case Operator::not_equal:
         case Operator::is:
         case Operator::is_not:
-            return castable(best_signature(equality_, arguments), arguments);
+            return castable(best(equality_, left, right), arguments);
         default:
-            return is_comparison(op) ? castable(best_signature(comparison_, arguments), arguments) : nullptr;
+            return is_comparison(op) ? castable(best(comparison_, left, right), arguments) : nullptr;
     }
 }
 

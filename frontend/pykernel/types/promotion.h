@@ -42,11 +42,18 @@ class Promotion {
     [[nodiscard]] TypeRef unify(TypeRef a, TypeRef b) const;
 
   private:
+    /// An operator's overloads in the compiler's types.
+    struct Overloads {
+        Overloads(const TypeTable& types, const numba_rules::PairTable& table);
+        const numba_rules::PairTable& table;
+        std::vector<Signature> signatures;
+    };
+    [[nodiscard]] static const Signature* best(const Overloads& overloads, TypeRef left, TypeRef right);
     [[nodiscard]] TypeRef unify_optional(TypeRef a, TypeRef b) const;
 
     TypeTable& types_;
-    std::vector<Signature> arithmetic_, floored_, division_, power_, bitwise_, comparison_, equality_, shift_,
-        sign_, invert_;
+    Overloads arithmetic_, floored_, division_, power_, bitwise_, comparison_, equality_, shift_;
+    std::vector<Signature> sign_, invert_;
 };
 
 /// Whether the operator compares: ==, <, `is` and so on. `is` compares numbers as == does.
