@@ -235,9 +235,14 @@ class FunctionEmitter {
     [[nodiscard]] Emitted emit_named_tuple(const Instruction& instruction);
     /// The type of what `raise e` raises: of an exception that was made, or of a class.
     [[nodiscard]] TypeRef type_of_raised(const Instruction& in) const { return values_[in.operands[0]].type; }
-    [[nodiscard]] Emitted emit_function_call(const Instruction& instruction, std::uint32_t function);
+    [[nodiscard]] Emitted emit_function_call(const Instruction& instruction);
+    /// The function of the request, or the linked code, that was chosen.
+    [[nodiscard]] Emitted call_resolved(const Resolution& called, std::span<const Emitted> arguments);
+    [[nodiscard]] const Resolution& resolution(const Instruction& in) const {
+        return specialisation_.resolutions.at(in.id);
+    }
     /// A function of linked code that takes and gives the parts of its values.
-    [[nodiscard]] Emitted call_linked(const Program::Called& called, std::span<const Emitted> arguments);
+    [[nodiscard]] Emitted call_linked(const Resolution& called, std::span<const Emitted> arguments);
     /// A pointer as a generic one, anything else as it is.
     [[nodiscard]] llvm::Value* generic(llvm::Value* value);
     [[nodiscard]] Emitted parts_of_result(TypeRef type, llvm::Value* result);

@@ -38,13 +38,9 @@ llvm::Intrinsic::ID special_register(std::string_view which, char axis) {
 
 Emitted FunctionEmitter::get_attribute(const Emitted& object, const Instruction& in) {
     const std::string& name = in.text;
-    if (const Extension* added = module.program.extension(object.type, name)) {
-        if (added->is_method) return {in.type, object.parts};
-        Program::Called called{.sources = {0}, .arguments = {object.type}};
-        module.program.resolve(added->function, called, in.location);
-        return called.linked ? call_linked(called, {&object, 1})
-                             : call_function(*called.function, {&object, 1});
-    }
+    if (const auto added = specialisation_.resolutions.find(in.id);
+        added != specialisation_.resolutions.end())
+        return call_resolved(added->second, {&object, 1});
     if (object.type->is(TypeKind::dim3)) {
         return number(dim3_element(object, name[0]), in.type);
     }

@@ -339,53 +339,51 @@ Emitted FunctionEmitter::emit_call(const Instruction& in) {
         return emit_named_tuple(in);
     if (in.type->is(TypeKind::exception)) return {in.type, {}};
     if (callee->is(TypeKind::data_type)) return convert(present(values_[in.operands[1]]), in.type);
-    const bool method = callee->is(TypeKind::method);
-    if (callee->added) return emit_function_call(in, *callee->added);
-    if (!method && callee->global->kind == GlobalKind::function)
-        return emit_function_call(in, static_cast<std::uint32_t>(callee->global->integer));
-    if (!method && callee->global->kind == GlobalKind::foreign) {
+    const bool function = callee->is(TypeKind::object) && callee->global->kind == GlobalKind::function;
+    if (callee->added || function) return emit_function_call(in);
+    if (callee->is(TypeKind::object) && callee->global->kind == GlobalKind::foreign) {
         std::vector<Emitted> given;
         for (std::size_t i = 1; i < in.operands.size(); ++i)
             given.push_back(present(values_[in.operands[i]]));
         return emit_foreign_call(*this, *callee->global, in, given);
     }
-    const Callable& callable = *find_callable(method ? callee->row : callee->global->text);
-    CallEmission emission{*this, callable, in, {}};
-    for (std::uint32_t operand : bind_call(callable, in)) {
+    const Resolution& called = resolution(in);
+    CallEmission emission{*this, *called.callable, in, {}};
+    for (std::uint32_t operand : called.sources) {
         emission.arguments.push_back(operand == nothing ? Emitted{} : present(values_[in.operands[operand]]));
         // A method's own object is the callee.
         if (operand == 0) emission.arguments.back().type = emission.arguments.back().type->element();
     }
-    return callable.emit(emission);
+    return called.callable->emit(emission);
 }
 
 Emitted FunctionEmitter::emit_named_tuple(const Instruction& in) {
     Emitted result{in.type, {}};
-    for (std::uint32_t operand : bind_fields(in, in.type->names))
+    for (std::uint32_t operand : resolution(in).sources)
         result.parts.append(values_[in.operands[operand]].parts);
     return result;
 }
 
-Emitted FunctionEmitter::emit_function_call(const Instruction& in, std::uint32_t function) {
-    const FunctionSource& source = module.program.source(function);
-    Program::Called called =
-        module.program.bound(function, in, [&](ValueId operand) { return values_[operand].type; });
+Emitted FunctionEmitter::emit_function_call(const Instruction& in) {
+    const Resolution& called = resolution(in);
+    const FunctionSource& source = module.program.source(called.callee);
     std::vector<Emitted> arguments;
     for (std::size_t i = 0; i < called.sources.size(); ++i) {
         const std::uint32_t operand = called.sources[i];
         if (operand >= Program::default_base)
-            arguments.push_back(
-                constant(source.defaults[operand - Program::default_base], called.arguments[i]));
+            arguments.push_back(constant(source.defaults[operand - Program::default_base], called.given[i]));
         else  // a method's own object is the callee
-            arguments.push_back({called.arguments[i], values_[in.operands[operand]].parts});
-        if (operand != 0 && operand < Program::default_base)
-            arguments.back().type = values_[in.operands[operand]].type;
+            arguments.push_back({operand == 0 ? called.given[i] : values_[in.operands[operand]].type,
+                                 values_[in.operands[operand]].parts});
     }
-    module.program.resolve(function, called, in.location);
+    return call_resolved(called, arguments);
+}
+
+Emitted FunctionEmitter::call_resolved(const Resolution& called, std::span<const Emitted> arguments) {
     return called.linked ? call_linked(called, arguments) : call_function(*called.function, arguments);
 }
 
-Emitted FunctionEmitter::call_linked(const Program::Called& called, std::span<const Emitted> arguments) {
+Emitted FunctionEmitter::call_linked(const Resolution& called, std::span<const Emitted> arguments) {
     llvm::SmallVector<llvm::Value*> flat;
     for (std::size_t i = 0; i < called.parameters.size(); ++i)
         for (llvm::Value* part : convert(arguments[i], called.parameters[i]).parts)

@@ -232,6 +232,7 @@ class Inference {
 
     /// The compiler's own attributes come first, then what programs have added.
     TypeRef attribute(const Instruction& in, TypeRef object) {
+        specialisation_.resolutions.erase(in.id);  // of a round in which the object had another type
         if (const Extension* added = program_.extension(object, in.text)) return extended(in, object, *added);
         try {
             return attribute_type(types_, object, in.text, in.location);
@@ -245,13 +246,13 @@ class Inference {
 
     TypeRef extended(const Instruction& in, TypeRef object, const Extension& added) {
         if (added.is_method) return types_.added_method(object, added.function);
-        return extension_call(added.function, object, in.location).result;
+        Resolution call{.sources = {0}, .given = {object}, .arguments = {object}};
+        program_.resolve(added.function, call, in.location);
+        return resolved(in, std::move(call)).result;
     }
 
-    Program::Called extension_call(std::uint32_t function, TypeRef object, Location place) {
-        Program::Called call{.sources = {0}, .arguments = {object}};
-        program_.resolve(function, call, place);
-        return call;
+    const Resolution& resolved(const Instruction& in, Resolution resolution) {
+        return specialisation_.resolutions.insert_or_assign(in.id, std::move(resolution)).first->second;
     }
 
     TypeRef build_tuple(const Instruction& in) {
@@ -316,8 +317,8 @@ class Inference {
 
     TypeRef named_tuple(const Instruction& in, const GlobalValue& tuple_class) {
         std::vector<TypeRef> elements;
-        for (std::uint32_t operand : bind_fields(in, tuple_class.names))
-            elements.push_back(type(in.operands[operand]));
+        const Resolution& fields = resolved(in, {.sources = bind_fields(in, tuple_class.names)});
+        for (std::uint32_t operand : fields.sources) elements.push_back(type(in.operands[operand]));
         return types_.named_tuple(tuple_class.text, tuple_class.names, std::move(elements));
     }
 
@@ -378,7 +379,8 @@ class Inference {
                           standing);
         }
         CallTyping typing{program_, *callable, in, {}};
-        for (std::uint32_t operand : bind_call(*callable, in)) {
+        const Resolution& bound = resolved(in, {.sources = bind_call(*callable, in), .callable = callable});
+        for (std::uint32_t operand : bound.sources) {
             const TypeRef argument = operand == nothing ? nullptr : type(in.operands[operand])->present();
             typing.arguments.push_back(operand == 0 ? argument->element()
                                                     : argument);  // 0: a method's own object
@@ -389,11 +391,11 @@ class Inference {
     TypeRef function_call(const Instruction& in, std::uint32_t function) {
         const FunctionSource& callee = program_.source(function);
         if (callee.syntax.takes_rest && !in.packed) return nullptr;  // spread_calls.h, in the next round
-        Program::Called called = program_.bound(function, in, [&](ValueId operand) { return type(operand); });
+        Resolution called = program_.bound(function, in, [&](ValueId operand) { return type(operand); });
         const std::vector<TypeRef> arguments = called.arguments;
         try {
             program_.resolve(function, called, in.location);
-            return called.result;
+            return resolved(in, std::move(called)).result;
         } catch (SourceError& error) {
             if (!callee.library_name.empty() && graph_.source->library_name.empty())
                 refuse_library_call(callee, arguments, error, in.location);

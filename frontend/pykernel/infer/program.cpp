@@ -45,6 +45,7 @@ std::uint32_t Program::inner_function(const FunctionSource& outer, const Functio
 
 void Program::build(Specialisation& specialisation) {
     const FunctionSource& source = this->source(specialisation.function);
+    specialisation.resolutions.clear();
     in_source(source, [&] {
         specialisation.graph = build_flow_graph(
             source, constants_, specialisation.unrolled,
@@ -103,12 +104,12 @@ Specialisation& Program::library(std::string_view name, const std::vector<TypeRe
     return specialise(found->second, arguments, call);
 }
 
-Program::Called Program::bound(std::uint32_t function, const Instruction& call,
-                               const std::function<TypeRef(ValueId)>& type_of) {
+Resolution Program::bound(std::uint32_t function, const Instruction& call,
+                          const std::function<TypeRef(ValueId)>& type_of) {
     const FunctionSource& callee = source(function);
     const TypeRef called = type_of(call.operands[0]);
     const bool has_self = called->is(TypeKind::method);
-    Called result{.sources = bind(callee, call, has_self)};
+    Resolution result{.sources = bind(callee, call, has_self), .callee = function};
     for (std::uint32_t place : result.sources) {
         const bool is_default = place >= default_base;
         TypeRef argument = is_default   ? this->type_of(callee.defaults[place - default_base], call.location)
@@ -116,10 +117,11 @@ Program::Called Program::bound(std::uint32_t function, const Instruction& call,
                                         : type_of(call.operands[place]);
         result.arguments.push_back(argument);
     }
+    result.given = result.arguments;
     return result;
 }
 
-void Program::resolve(std::uint32_t function, Called& call, Location place) {
+void Program::resolve(std::uint32_t function, Resolution& call, Location place) {
     if (!source(function).is_overloaded) {
         call.function = &specialise_plain_first(function, call, place);
         call.result = call.function->result;
@@ -145,7 +147,7 @@ void Program::resolve(std::uint32_t function, Called& call, Location place) {
         refuse_unsupported("results of type " + choice.signature.result + " are not supported yet", place);
 }
 
-Specialisation& Program::specialise_plain_first(std::uint32_t function, Called& call, Location place) {
+Specialisation& Program::specialise_plain_first(std::uint32_t function, Resolution& call, Location place) {
     const std::vector<TypeRef> given = call.arguments;
     for (TypeRef& argument : call.arguments) argument = types.without_literal(argument);
     const bool has_literals = given != call.arguments && source(function).signatures.empty();
@@ -175,7 +177,7 @@ const Extension* Program::ask_for_extension(TypeRef type, const std::string& att
     return added ? &extensions_.insert_or_assign({type, attribute}, *added).first->second : nullptr;
 }
 
-const Choice& Program::chosen(std::uint32_t function, const Called& call, Location place) {
+const Choice& Program::chosen(std::uint32_t function, const Resolution& call, Location place) {
     std::vector<std::string> names, shown;
     for (std::size_t i = 0; i < call.arguments.size(); ++i) {
         names.push_back(call.sources[i] >= default_base ? "omitted" : call.arguments[i]->request_name());

@@ -19,12 +19,31 @@
 
 namespace cudasim::pykernel {
 
+struct Callable;
+struct Specialisation;
+
+/// What an instruction that calls something means: type inference decides it, emission reads it. A function
+/// of calls/, or one of the request's functions, or linked code.
+struct Resolution {
+    /// Operand of the call for each parameter: as of bind_call(), of Program::bind(), of bind_fields().
+    std::vector<std::uint32_t> sources;
+    const Callable* callable = nullptr;  ///< a function of calls/
+    std::uint32_t callee = 0;            ///< the function of the request that the call names
+    std::vector<TypeRef> given;          ///< types of what is given for each parameter of a function
+    std::vector<TypeRef> arguments;      ///< those that the function is chosen for
+    Specialisation* function = nullptr;  ///< one of the request's
+    const Choice* linked = nullptr;      ///< linked code
+    std::vector<TypeRef> parameters;     ///< of linked code
+    TypeRef result = nullptr;            ///< of a function; null: not known yet
+};
+
 /// A function for one list of argument types: what Numba calls an overload.
 struct Specialisation {
     std::uint32_t function = 0;  ///< index into Request::functions
     std::vector<TypeRef> arguments;
     FlowGraph graph;
-    UnrolledSizes unrolled;    ///< loops over literal_unroll(), as far as known
+    std::map<ValueId, Resolution> resolutions;  ///< of calls, and of attributes that are calls
+    UnrolledSizes unrolled;                     ///< loops over literal_unroll(), as far as known
     TypeRef result = nullptr;  ///< so far, while its types are being inferred; null: not known yet
     std::string symbol;
     TypeRef declared_result = nullptr;
@@ -41,22 +60,13 @@ class Program {
     /// @param result what it converts its result to; null: nothing
     /// @throws SourceError naming the file of the function that is wrong
     [[nodiscard]] Specialisation& root(const std::vector<TypeRef>& arguments, TypeRef result);
-    /// What a call of one of the request's functions means.
-    struct Called {
-        std::vector<std::uint32_t> sources;  ///< of each argument, as of bind()
-        std::vector<TypeRef> arguments;      ///< types of what is given
-        Specialisation* function = nullptr;
-        const Choice* linked = nullptr;   ///< in place of `function`: linked code
-        std::vector<TypeRef> parameters;  ///< of linked code
-        TypeRef result = nullptr;         ///< null: not known yet
-    };
     /// Binds the arguments. @param type_of gives the type of an operand @throws SourceError
-    [[nodiscard]] Called bound(std::uint32_t function, const Instruction& call,
-                               const std::function<TypeRef(ValueId)>& type_of);
+    [[nodiscard]] Resolution bound(std::uint32_t function, const Instruction& call,
+                                   const std::function<TypeRef(ValueId)>& type_of);
     /// Finds function and result. Numbers known while compiling are plain arguments first; a function that
     /// cannot be typed with those gets their literal types, as `cuda.shared.array(n, …)` needs them. @throws
     /// SourceError
-    void resolve(std::uint32_t function, Called& call, Location place);
+    void resolve(std::uint32_t function, Resolution& call, Location place);
     /// What a program has added to values of a type, if ask_for_extension() has found it; else null.
     [[nodiscard]] const Extension* extension(TypeRef type, const std::string& attribute) const;
     /// Asks whether a program has added it; null when not.
@@ -99,10 +109,10 @@ class Program {
                                                                     const std::vector<TypeRef>& given,
                                                                     Location call);
     /// The function that an overloaded one means for these types. @throws SourceError when there is none
-    [[nodiscard]] const Choice& chosen(std::uint32_t function, const Called& call, Location place);
+    [[nodiscard]] const Choice& chosen(std::uint32_t function, const Resolution& call, Location place);
     void build(Specialisation& specialisation);
     Specialisation& make(std::uint32_t function, const std::vector<TypeRef>& arguments);
-    [[nodiscard]] Specialisation& specialise_plain_first(std::uint32_t function, Called& call,
+    [[nodiscard]] Specialisation& specialise_plain_first(std::uint32_t function, Resolution& call,
                                                          Location place);
     void infer(Specialisation& specialisation, Location call);
     void check_depth(const Specialisation& specialisation, Location call) const;
