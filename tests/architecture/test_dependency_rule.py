@@ -64,6 +64,10 @@ ALLOWED = {
         "frontend/pykernel/syntax", "frontend/pykernel/types", "frontend/pykernel/graph", "frontend/pykernel/infer",
         "simulator/image",
     },
+    "frontend/pykernel/operations": {
+        "frontend/pykernel/syntax", "frontend/pykernel/types", "frontend/pykernel/graph", "frontend/pykernel/infer",
+        "frontend/pykernel/emit", "simulator/image",
+    },
     "frontend/pykernel/calls": {
         "frontend/pykernel/syntax", "frontend/pykernel/types", "frontend/pykernel/graph", "frontend/pykernel/infer",
         "frontend/pykernel/emit", "simulator/libdevice", "simulator/image",

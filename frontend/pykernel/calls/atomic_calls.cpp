@@ -50,8 +50,9 @@ TypeRef check_target(const CallTyping& call, TypeRef array, TypeRef index) {
     }
     if (index && array->dimensions == 1 && index->is(TypeKind::tuple))
         call.refuse("the index of an array with one axis is a number, not " + index->name);
+    if (index) call.resolution.parameters = {as_index(call.types(), index)};
     const TypeRef element =
-        index ? item_type(call.types(), array, as_index(call.types(), index), call.call.location)
+        index ? item_type(call.types(), array, call.resolution.parameters[0], call.call.location)
               : array->element();
     if (element->is(TypeKind::array)) call.refuse("the index must name one element of " + array->name);
     if (element->is(TypeKind::complex)) call.no_match();  // no GPU has them
@@ -136,16 +137,9 @@ llvm::Value* float_extremum(FunctionEmitter& e, std::string_view name, llvm::Val
     return old;
 }
 
-llvm::Value* place_of(FunctionEmitter& e, const Emitted& array, const Emitted& index) {
-    if (!index.type->is(TypeKind::tuple))
-        return e.element_address(
-            array, index.type->is(TypeKind::integer) ? index : e.convert(index, e.types().int64));
-    Emitted indices{as_index(e.types(), index.type), {}};
-    for (std::size_t i = 0; i < index.type->elements.size(); ++i) {
-        const Emitted element = e.element_of(index, i);
-        indices.parts.append(e.convert(element, indices.type->elements[i]).parts);
-    }
-    return e.element_address(array, indices);
+llvm::Value* place_of(CallEmission& call) {
+    FunctionEmitter& e = call.emitter;
+    return e.element_address(call[0], e.convert(call[1], call.resolution.parameters[0]));
 }
 
 Emitted emit_update(CallEmission& call) {
@@ -153,7 +147,7 @@ Emitted emit_update(CallEmission& call) {
     const TypeRef element = call.call.type;
     const std::string_view name = operation_name(call.callable.name);
     llvm::Value* value = e.convert(call[2], element).value();
-    llvm::Value* place = place_of(e, call[0], call[1]);
+    llvm::Value* place = place_of(call);
     const bool real = element->is(TypeKind::floating);
     if (real && (name.ends_with("max") || name.ends_with("min"))) {
         return e.number(float_extremum(e, name, place, value, element->bits, call[0].type), element);
@@ -175,7 +169,7 @@ Emitted swap(FunctionEmitter& e, llvm::Value* place, TypeRef array, const Emitte
 
 Emitted emit_swap(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
-    return swap(e, place_of(e, call[0], call[1]), call[0].type, call[2], call[3], call.call.type);
+    return swap(e, place_of(call), call[0].type, call[2], call[3], call.call.type);
 }
 
 /// compare_and_swap works on the first element.

@@ -143,13 +143,13 @@ Emitted emit_round(CallEmission& call) {
 }
 
 TypeRef type_pow(const CallTyping& call) {
-    const Signature* signature = call.program.promotion.binary(Operator::power, call[0], call[1]);
-    if (!signature) call.no_match();
-    return signature->result;
+    const TypeRef result = call.apply(Operator::power, call[0], call[1]);
+    if (!result) call.no_match();
+    return result;
 }
 
 Emitted emit_pow(CallEmission& call) {
-    return call.emitter.binary(Operator::power, call[0], call[1]);
+    return call.apply(0, {call[0], call[1]});
 }
 
 TypeRef type_divmod(const CallTyping& call) {
@@ -160,15 +160,14 @@ TypeRef type_divmod(const CallTyping& call) {
                                    {{t.float64, t.float64}, t.float64}};
     const Signature* best = best_signature(overloads, call.arguments);
     if (!best) call.no_match();
+    for (Operator op : {Operator::floor_divide, Operator::modulo}) call.apply(op, best->result, best->result);
     return call.types().tuple({best->result, best->result});
 }
 
 Emitted emit_divmod(CallEmission& call) {
     const TypeRef element = call.call.type->elements[0];
     const Emitted a = call.emitter.convert(call[0], element), b = call.emitter.convert(call[1], element);
-    return {call.call.type,
-            {call.emitter.binary(Operator::floor_divide, a, b).value(),
-             call.emitter.binary(Operator::modulo, a, b).value()}};
+    return {call.call.type, {call.apply(0, {a, b}).value(), call.apply(1, {a, b}).value()}};
 }
 
 TypeRef type_range(const CallTyping& call) {

@@ -227,7 +227,7 @@ Emitted emit_call(CallEmission& call) {
         case Kind::classify:
             return emit_class(call, function);
         case Kind::negated:
-            return e.unary(Operator::negate, e.convert(call[0], half), half);
+            return e.number(e.negated(e.convert(call[0], half).value(), half), half);
         case Kind::to_float:
             return e.number(widened(call, single)[0], single);
         case Kind::test:

@@ -86,7 +86,7 @@ Emitted emit_libdevice(CallEmission& call) {
     if (type->bits == 16) {  // computed in float32 and rounded
         Instruction wide = call.call;
         wide.type = e.types().float32;
-        CallEmission inner{e, call.callable, wide, call.arguments};
+        CallEmission inner{e, call.callable, wide, call.resolution, call.arguments};
         return e.convert(emit_libdevice(inner), type);
     }
     llvm::SmallVector<llvm::Value*> values;

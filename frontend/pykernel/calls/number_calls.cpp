@@ -36,20 +36,23 @@ TypeRef type_dtype(const CallTyping& call) {
 TypeRef type_round(const CallTyping& call) {
     const bool number = call[0]->is(TypeKind::integer) || call[0]->is(TypeKind::floating);
     if (!number || (call[1] && !call[1]->is(TypeKind::integer))) call.no_match();
+    call.resolution.inner.push_back({.rule = find_callable("round")});
+    const TypeRef whole = call.types().int64;
+    call.apply(Operator::less, call[1] ? call[1] : whole, whole);
     return call[0]->is(TypeKind::integer) ? call.types().int64 : call.types().float64;
 }
 
 Emitted emit_round(CallEmission& call) {
-    const Callable* row = find_callable("round");
+    const Resolution& of_float = call.resolution.inner[0];
     FunctionEmitter& e = call.emitter;
     const Emitted digits = call.has(1) ? call[1] : e.number(e.int64(0), e.types().int64);
     Instruction as_float = call.call;
     as_float.type = e.types().float64;
-    CallEmission inner{e, *row, as_float, {e.convert(call[0], as_float.type), digits}};
-    Emitted rounded = row->emit(inner);
+    CallEmission inner{e, *of_float.rule, as_float, of_float, {e.convert(call[0], as_float.type), digits}};
+    Emitted rounded = of_float.rule->emit(inner);
     if (!call[0].type->is(TypeKind::integer)) return rounded;
     const TypeRef type = call.call.type;  // an integer changes with negative digits only
-    llvm::Value* to_tens = e.binary(Operator::less, digits, e.number(e.int64(0), e.types().int64)).value();
+    llvm::Value* to_tens = call.apply(1, {digits, e.number(e.int64(0), e.types().int64)}).value();
     return e.number(
         e.builder.CreateSelect(to_tens, e.convert(rounded, type).value(), e.convert(call[0], type).value()),
         type);

@@ -54,33 +54,33 @@ Operator operator_of(const Callable& callable) {
     return find()->op;
 }
 
+TypeRef meaning(const CallTyping& call, Resolution operation) {
+    return call.resolution.inner.emplace_back(std::move(operation)).result;
+}
+
 TypeRef type_binary(const CallTyping& call) {
-    return binary_type(call.program, operator_of(call.callable), call[0], call[1], call.call.location);
+    return meaning(call,
+                   resolve_binary(call.program, call.call, operator_of(call.callable), call[0], call[1]));
 }
 
 Emitted emit_binary(CallEmission& call) {
-    FunctionEmitter& e = call.emitter;
-    const TypeRef type = call.call.type;
-    if (type->literal) return e.number(e.builder.getInt1(*type->literal != 0), type);
-    return e.binary(operator_of(call.callable), call[0], call[1]);
+    return call.apply(0, {call[0], call[1]});
 }
 
 TypeRef type_unary(const CallTyping& call) {
-    return unary_type(call.program, operator_of(call.callable), call[0], call.call.location);
+    return meaning(call, resolve_unary(call.program, call.call, operator_of(call.callable), call[0]));
 }
 
 Emitted emit_unary(CallEmission& call) {
-    return call.emitter.unary(operator_of(call.callable), call[0], call.call.type);
+    return call.apply(0, {call[0]});
 }
 
 TypeRef type_contains(const CallTyping& call) {
-    return binary_type(call.program, Operator::in, call[1], call[0], call.call.location);
+    return meaning(call, resolve_binary(call.program, call.call, Operator::in, call[1], call[0]));
 }
 
 Emitted emit_contains(CallEmission& call) {
-    const TypeRef type = call.call.type;
-    if (type->literal) return call.emitter.number(call.emitter.builder.getInt1(*type->literal != 0), type);
-    return call.emitter.binary(Operator::in, call[1], call[0]);
+    return call.apply(0, {call[1], call[0]});
 }
 
 TypeRef type_get_item(const CallTyping& call) {

@@ -45,31 +45,39 @@ TypeRef accumulating(TypeTable& types, TypeRef element) {
     return element->is(TypeKind::integer) && !element->is_signed ? types.uint64 : types.int64;
 }
 
+/// `result`, the type of the total that the operator makes of the elements.
+TypeRef folding(const CallTyping& call, TypeRef result) {
+    const bool sums = own_name(call.callable).ends_with("sum") || own_name(call.callable).ends_with("mean");
+    call.apply(sums ? Operator::add : Operator::multiply, result, result);
+    return result;
+}
+
 /// sum(axis=None, dtype=None): a sum along an axis would be an array.
 TypeRef type_sum(const CallTyping& call) {
-    if (of_durations(call) && !call[1] && !call[2]) return call[0]->element();
+    if (of_durations(call) && !call[1] && !call[2]) return folding(call, call[0]->element());
     require_array(call);
     if (call[1] && !call[1]->is(TypeKind::none))
         call.refuse(
             "a sum along an axis would allocate memory, which kernels cannot, by Numba's CUDA target "
             "neither; write a loop");
-    if (!call[2] || call[2]->is(TypeKind::none)) return accumulating(call.types(), call[0]->element());
+    if (!call[2] || call[2]->is(TypeKind::none))
+        return folding(call, accumulating(call.types(), call[0]->element()));
     if (!call[2]->is(TypeKind::data_type) || !call[2]->element()->is_numeric() ||
         conversion(call[0]->element(), call[2]->element()) == Conversion::none)
         call.no_match();
-    return call[2]->element();
+    return folding(call, call[2]->element());
 }
 
 TypeRef type_product(const CallTyping& call) {
     require_array(call);
-    return accumulating(call.types(), call[0]->element());
+    return folding(call, accumulating(call.types(), call[0]->element()));
 }
 
 /// np.nansum, np.nanprod: every integer and boolean as an int64.
 TypeRef type_nan_fold(const CallTyping& call) {
     require_array(call);
     const TypeRef element = call[0]->element();
-    return element->is_integral() ? call.types().int64 : element;
+    return folding(call, element->is_integral() ? call.types().int64 : element);
 }
 
 /// Whether a float, or a component of a complex number, is NaN; null for other types.
@@ -89,14 +97,11 @@ Emitted select(FunctionEmitter& e, llvm::Value* condition, const Emitted& yes, c
 Emitted emit_fold(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
     const TypeRef type = call.call.type;
-    std::string_view name = own_name(call.callable);
-    const bool skips_nan = name.starts_with("nan");
-    if (skips_nan) name.remove_prefix(3);
-    const Operator op = name == "sum" || name == "mean" ? Operator::add : Operator::multiply;
-    Accumulator total(e, known(e, type, op == Operator::add ? 0 : 1));
+    const bool skips_nan = own_name(call.callable).starts_with("nan");
+    Accumulator total(e, known(e, type, call.resolution.inner[0].op == Operator::add ? 0 : 1));
     for_each(e, call[0], [&](const Emitted& element) {
         const Emitted before = total.get();
-        Emitted after = e.convert(e.binary(op, before, e.convert(element, type)), type);
+        Emitted after = e.convert(call.apply(0, {before, e.convert(element, type)}), type);
         llvm::Value* missing = skips_nan ? is_missing(e, element) : nullptr;
         if (missing) after = select(e, missing, before, after);
         total.set(after);
@@ -104,14 +109,28 @@ Emitted emit_fold(CallEmission& call) {
     return total.get();
 }
 
-TypeRef type_float64(const CallTyping& call) {
+/// The sum of which a mean is made. Floats are added up in their own type, integers as float64.
+void type_total(const CallTyping& call) {
     require_array(call);
+    const TypeRef element = call[0]->element();
+    const TypeRef wide = element->is(TypeKind::complex) ? call.types().complex128 : call.types().float64;
+    const bool skips_nan = own_name(call.callable).starts_with("nan");
+    const TypeRef type = element->is_integral() || skips_nan ? wide : element;
+    call.apply(Operator::add, type, type);
+    call.resolution.parameters = {type};
+}
+
+TypeRef type_variance(const CallTyping& call) {
+    type_total(call);
     return call.types().float64;
 }
 
 TypeRef type_mean(const CallTyping& call) {
-    if (of_durations(call)) return call[0]->element();
-    require_array(call);
+    if (of_durations(call)) {
+        call.apply(Operator::true_divide, folding(call, call[0]->element()), call.types().int64);
+        return call[0]->element();
+    }
+    type_total(call);
     return call[0]->element()->is(TypeKind::complex) ? call.types().complex128 : call.types().float64;
 }
 
@@ -126,15 +145,13 @@ Emitted quotient(FunctionEmitter& e, const Emitted& total, const Emitted& count)
     return result;
 }
 
-/// Floats are added up in their own type, integers as float64.
-Emitted mean(FunctionEmitter& e, const Emitted& array, bool skips_nan) {
-    const TypeRef element = array.type->element();
-    const TypeRef wide = element->is(TypeKind::complex) ? e.types().complex128 : e.types().float64;
-    const TypeRef type = element->is_integral() || skips_nan ? wide : element;
+Emitted mean(CallEmission& call, bool skips_nan) {
+    FunctionEmitter& e = call.emitter;
+    const TypeRef type = call.resolution.parameters[0];
     Accumulator total(e, known(e, type, 0)), count(e, known(e, e.types().int64, 0));
-    for_each(e, array, [&](const Emitted& value) {
+    for_each(e, call[0], [&](const Emitted& value) {
         const Emitted before = total.get();
-        Emitted after = e.binary(Operator::add, before, e.convert(value, type));
+        Emitted after = call.apply(0, {before, e.convert(value, type)});
         llvm::Value* one = e.int64(1);
         if (llvm::Value* missing = skips_nan ? is_missing(e, value) : nullptr) {
             after = select(e, missing, before, after);
@@ -149,10 +166,10 @@ Emitted mean(FunctionEmitter& e, const Emitted& array, bool skips_nan) {
 Emitted emit_mean(CallEmission& call) {
     if (call.call.type->is_date()) {
         FunctionEmitter& e = call.emitter;
-        return e.binary(Operator::true_divide, emit_fold(call),
-                        e.number(e.array_size(call[0]), e.types().int64));
+        llvm::Value* count = e.array_size(call[0]);
+        return call.apply(1, {emit_fold(call), e.number(count, e.types().int64)});
     }
-    return mean(call.emitter, call[0], own_name(call.callable) == "nanmean");
+    return mean(call, own_name(call.callable) == "nanmean");
 }
 
 /// var, std, nanvar, nanstd: the mean square of the distances from the mean, and its root.
@@ -162,7 +179,7 @@ Emitted emit_variance(CallEmission& call) {
     std::string_view name = own_name(call.callable);
     const bool skips_nan = name.starts_with("nan");
     if (skips_nan) name.remove_prefix(3);
-    const Emitted middle = mean(e, call[0], skips_nan);
+    const Emitted middle = mean(call, skips_nan);
     Accumulator total(e, known(e, real, 0)), count(e, known(e, whole, 0));
     for_each(e, call[0], [&](const Emitted& element) {
         const Emitted before = total.get();
@@ -215,6 +232,8 @@ TypeRef type_position(const CallTyping& call) {
         call.refuse(
             "an extremum along an axis would allocate memory, which kernels cannot, by Numba's CUDA "
             "target neither; write a loop");
+    const bool smallest = own_name(call.callable) == "argmin";
+    call.apply(smallest ? Operator::less : Operator::greater, call[0]->element(), call[0]->element());
     return call.types().int64;
 }
 
@@ -230,7 +249,7 @@ Emitted emit_position(CallEmission& call) {
         position(e, known(e, index, 0));
     e.for_each_element(call[0], [&](llvm::Value* place) {
         const Emitted value = e.load_element(place, element, call[0].type), before = best.get();
-        llvm::Value* better = e.binary(smallest ? Operator::less : Operator::greater, value, before).value();
+        llvm::Value* better = call.apply(0, {value, before}).value();
         if (element->is(TypeKind::floating)) {
             llvm::Value* is_nan = e.builder.CreateFCmpUNO(value.value(), value.value());
             llvm::Value* was_number = e.builder.CreateFCmpORD(before.value(), before.value());
@@ -273,8 +292,8 @@ constexpr Callable rows[] = {
     {"array.sum", "self axis= dtype=", type_sum, emit_fold},
     {"array.prod", "self", type_product, emit_fold},
     {"array.mean", "self", type_mean, emit_mean},
-    {"array.var", "self", type_float64, emit_variance},
-    {"array.std", "self", type_float64, emit_variance},
+    {"array.var", "self", type_variance, emit_variance},
+    {"array.std", "self", type_variance, emit_variance},
     {"array.all", "self", type_truth, emit_truth},
     {"array.any", "self", type_truth, emit_truth},
     {"array.argmin", "self axis=", type_position, emit_position},
@@ -287,10 +306,10 @@ constexpr Callable rows[] = {
     {"numpy.nanprod", "a", type_nan_fold, emit_fold},
     {"numpy.mean", "a", type_mean, emit_mean},
     {"numpy.nanmean", "a", type_mean, emit_mean},
-    {"numpy.var", "a", type_float64, emit_variance},
-    {"numpy.nanvar", "a", type_float64, emit_variance},
-    {"numpy.nanstd", "a", type_float64, emit_variance},
-    {"numpy.std", "a", type_float64, emit_variance},
+    {"numpy.var", "a", type_variance, emit_variance},
+    {"numpy.nanvar", "a", type_variance, emit_variance},
+    {"numpy.nanstd", "a", type_variance, emit_variance},
+    {"numpy.std", "a", type_variance, emit_variance},
     {"numpy.all", "a", type_truth, emit_truth},
     {"numpy.any", "a", type_truth, emit_truth},
     {"numpy.argmin", "a axis=", type_position, emit_position},

@@ -40,10 +40,14 @@ Emitted emit_len(CallEmission& call) {
     return e.number(e.int64(count), e.types().int64);
 }
 
-/// `body` for every element of what a loop can run over.
+void loop_over(const CallTyping& call, TypeRef over) {
+    call.resolution.parameters = {iterator_over(call.types(), over, call.call.id, 0, call.call.location)};
+}
+
+/// `body` for every element of what loop_over() was told.
 void for_each_of(CallEmission& call, const Emitted& over, const std::function<void(const Emitted&)>& body) {
     FunctionEmitter& e = call.emitter;
-    const TypeRef iterator = iterator_over(e.types(), over.type, call.call.id, 0, call.call.location);
+    const TypeRef iterator = call.resolution.parameters[0];
     e.begin_iteration(iterator, over, false);
     llvm::BasicBlock *head = e.new_block("each.head"), *inside = e.new_block("each"),
                      *end = e.new_block("each.end");
@@ -60,16 +64,16 @@ TypeRef type_iterable_extremum(const CallTyping& call) {
     const TypeRef element = element_type(call.types(), call[0]);
     if (!element) call.refuse("needs numbers, or something to loop over");
     const Operator op = call.callable.name == "max" ? Operator::greater : Operator::less;
-    if (!element->is_number() && !element->is_date())
-        static_cast<void>(binary_type(call.program, op, element, element, call.call.location));
-    return call.types().without_literal(element);
+    const TypeRef result = call.types().without_literal(element);
+    call.resolution.inner.push_back(resolve_binary(call.program, call.call, op, result, result));
+    loop_over(call, call[0]);
+    return result;
 }
 
 /// The first of those that no other is beyond; a NaN is beyond nothing.
 Emitted iterable_extremum(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
     const TypeRef type = call.call.type;
-    const Operator op = call.callable.name == "max" ? Operator::greater : Operator::less;
     Emitted none{type, {}};
     llvm::SmallVector<llvm::Type*> parts;
     e.module.part_types(type, false, parts);
@@ -78,7 +82,7 @@ Emitted iterable_extremum(CallEmission& call) {
     for_each_of(call, call[0], [&](const Emitted& element) {
         const Emitted value = e.convert(element, type), before = best.get();
         llvm::Value* first = e.builder.CreateNot(any.get().value());
-        llvm::Value* better = e.builder.CreateOr(first, e.binary(op, value, before).value());
+        llvm::Value* better = e.builder.CreateOr(first, call.apply(0, {value, before}).value());
         Emitted chosen{type, {}};
         for (std::size_t i = 0; i < parts.size(); ++i)
             chosen.parts.push_back(e.builder.CreateSelect(better, value.parts[i], before.parts[i]));
@@ -105,24 +109,26 @@ TypeRef type_extremum(const CallTyping& call) {
         if (number->is(TypeKind::bfloat) != numbers[0]->is(TypeKind::bfloat)) call.no_match();
         result = result ? call.program.promotion.unify(result, number) : number;
     }
-    return call.types().without_literal(result);
+    result = call.types().without_literal(result);
+    call.apply(call.callable.name == "max" ? Operator::greater : Operator::less, result, result);
+    return result;
 }
 
 /// The first of two floats unless the second compares as better, as in Python: a NaN stays and does not come.
-llvm::Value* compared_extremum(FunctionEmitter& e, llvm::Value* a, llvm::Value* b, TypeRef type,
-                               bool want_max) {
-    const Emitted first = e.number(a, type), second = e.number(b, type);
-    llvm::Value* better = e.binary(want_max ? Operator::greater : Operator::less, second, first).value();
-    return e.builder.CreateSelect(better, b, a);
+llvm::Value* compared_extremum(CallEmission& call, llvm::Value* a, llvm::Value* b, TypeRef type) {
+    const Emitted first{type, {a}}, second{type, {b}};
+    llvm::Value* better = call.apply(0, {second, first}).value();
+    return call.emitter.builder.CreateSelect(better, b, a);
 }
 
 /// A NaN loses against a number, as in PTX's min and max (V2); of bfloat16, which Numba compares, as in
 /// Python.
-llvm::Value* extremum(FunctionEmitter& e, llvm::Value* a, llvm::Value* b, TypeRef type, bool want_max) {
-    if (type->is(TypeKind::bfloat)) return compared_extremum(e, a, b, type, want_max);
+llvm::Value* extremum(CallEmission& call, llvm::Value* a, llvm::Value* b, TypeRef type, bool want_max) {
+    FunctionEmitter& e = call.emitter;
+    if (type->is(TypeKind::bfloat)) return compared_extremum(call, a, b, type);
     if (type == e.types().float16) {
         auto wide = [&](llvm::Value* x) { return e.convert(e.number(x, type), e.types().float32).value(); };
-        llvm::Value* chosen = extremum(e, wide(a), wide(b), e.types().float32, want_max);
+        llvm::Value* chosen = extremum(call, wide(a), wide(b), e.types().float32, want_max);
         return e.convert(e.number(chosen, e.types().float32), type).value();
     }
     if (type->is(TypeKind::floating)) {
@@ -161,8 +167,8 @@ Emitted emit_extremum(CallEmission& call) {
     bool found_float = is_float(0);
     for (std::size_t i = 1; i < count; ++i) {
         const bool mixed = type->is(TypeKind::floating) && found_float != is_float(i);
-        result = mixed ? compared_extremum(e, result, number(i), type, want_max)
-                       : extremum(e, result, number(i), type, want_max);
+        result = mixed ? compared_extremum(call, result, number(i), type)
+                       : extremum(call, result, number(i), type, want_max);
         found_float |= is_float(i);
     }
     return e.number(result, type);
@@ -180,7 +186,12 @@ TypeRef type_sum(const CallTyping& call) {
         const Signature* signature =
             element ? call.program.promotion.binary(Operator::add, total, element) : nullptr;
         if (!signature) call.no_match();
+        if (!loop) call.apply(Operator::add, total, element);
         total = loop ? call.program.promotion.unify(total, signature->result) : signature->result;
+    }
+    if (loop) {
+        loop_over(call, over);
+        call.apply(Operator::add, total, elements[0]);
     }
     return total;
 }
@@ -191,11 +202,11 @@ Emitted emit_sum(CallEmission& call) {
     if (!call[0].type->is(TypeKind::tuple)) {
         Accumulator sum(e, e.convert(total, call.call.type));
         for_each_of(call, call[0],
-                    [&](const Emitted& element) { sum.set(e.binary(Operator::add, sum.get(), element)); });
+                    [&](const Emitted& element) { sum.set(call.apply(0, {sum.get(), element})); });
         return sum.get();
     }
     for (std::size_t i = 0; i < call[0].type->elements.size(); ++i) {
-        total = e.binary(Operator::add, total, e.element_of(call[0], i));
+        total = call.apply(i, {total, e.element_of(call[0], i)});
     }
     return total;
 }
@@ -205,6 +216,8 @@ TypeRef type_index(const CallTyping& call) {
     const TypeRef element = element_type(call.types(), call[0]);
     const bool defined = element && element->is_scalar() && call[1]->is_scalar();
     if (!defined) call.no_match();
+    for (TypeRef one : call[0]->elements)
+        if (!call.apply(Operator::equal, one, call[1])) call.no_match();
     return call.types().int64;
 }
 
@@ -212,7 +225,7 @@ Emitted emit_index(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
     llvm::Value* position = e.int64(-1);
     for (std::size_t i = call[0].type->elements.size(); i-- > 0;) {
-        llvm::Value* here = e.binary(Operator::equal, e.element_of(call[0], i), call[1]).value();
+        llvm::Value* here = call.apply(i, {e.element_of(call[0], i), call[1]}).value();
         position = e.builder.CreateSelect(here, e.int64(static_cast<std::int64_t>(i)), position);
     }
     e.require(e.builder.CreateICmpSGE(position, e.int64(0)), "ValueError", "tuple.index(x): x not in tuple");

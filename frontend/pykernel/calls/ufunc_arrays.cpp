@@ -28,9 +28,12 @@ bool same_kind(TypeRef from, TypeRef to) {
     return rank(from) <= rank(to);
 }
 
+/// What the ufunc means for numbers is the one operation of its code.
 TypeRef scalar_result(const CallTyping& call, TypeRule scalar) {
     const auto operands = std::span(call.arguments).first(call.size() - 1);
-    return scalar({call.program, call.callable, call.call, elements_of(operands)});
+    Resolution& one = call.resolution.inner.emplace_back();
+    one.result = scalar({call.program, call.callable, call.call, one, elements_of(operands)});
+    return one.result;
 }
 
 /// One operand as the loops over the output see it.
@@ -126,25 +129,22 @@ TypeRef type_ufunc_call(const CallTyping& call, TypeRule scalar) {
     return out;
 }
 
-Emitted emit_ufunc_call(CallEmission& call, TypeRule scalar_type, EmitRule scalar) {
+Emitted emit_ufunc_call(CallEmission& call, EmitRule scalar) {
     FunctionEmitter& e = call.emitter;
+    const Resolution& of_numbers = call.resolution.inner[0];
     Emitted out = call.arguments.back();
     std::vector<Emitted> given(call.arguments.begin(), call.arguments.end() - 1);
     if (!out.type) {
-        CallEmission inner{e, call.callable, call.call, std::move(given)};
+        CallEmission inner{e, call.callable, call.call, of_numbers, std::move(given)};
         return scalar(inner);
     }
-    std::vector<TypeRef> types;
     std::vector<Operand> operands;
-    for (const Emitted& value : given) {
-        types.push_back(value.type);
-        operands.push_back(broadcast(e, value, out));
-    }
+    for (const Emitted& value : given) operands.push_back(broadcast(e, value, out));
     Instruction one = call.call;
-    one.type = scalar_type({e.module.program, call.callable, call.call, elements_of(types)});
+    one.type = of_numbers.result;
     const Operand target = {out, Parts(out.parts.begin() + 1 + out.type->dimensions, out.parts.end())};
     for_each_position(e, out, [&](std::span<llvm::AllocaInst* const> positions) {
-        CallEmission inner{e, call.callable, one, {}};
+        CallEmission inner{e, call.callable, one, of_numbers, {}};
         for (const Operand& operand : operands) {
             const bool array = operand.value.type->is(TypeKind::array);
             inner.arguments.push_back(array

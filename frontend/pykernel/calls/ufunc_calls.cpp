@@ -8,7 +8,6 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include <algorithm>
-#include <array>
 
 #include "frontend/pykernel/calls/callables.h"
 #include "frontend/pykernel/calls/ufunc_arrays.h"
@@ -87,34 +86,32 @@ std::string_view math_name(std::string_view name) {
     return name;
 }
 
-/// Trigonometry and logarithms of complex numbers are functions of the library; the compiler has to know
-/// which.
+/// The function of the math module that computes the same; of the library for trigonometry and logarithms of
+/// complex numbers.
 template <unsigned loops>
 TypeRef type_as_math(const CallTyping& call) {
     const TypeRef loop = type_in_loop<loops>(call);
-    if (loop->is(TypeKind::complex)) {
-        static_cast<void>(call.program.library(library_name(math_name(own_name(call.callable))), {loop},
-                                               call.call.location));
-    }
+    const std::string_view name = math_name(own_name(call.callable));
+    if (loop->is(TypeKind::complex))
+        call.resolution.function = &call.program.library(library_name(name), {loop}, call.call.location);
+    else
+        call.resolution.inner.push_back({.rule = find_callable("math." + std::string(name))});
     return loop;
 }
 
-/// The function of the math module that computes the same.
 Emitted emit_as_math(CallEmission& call) {
+    FunctionEmitter& e = call.emitter;
     const TypeRef loop = call.call.type;
-    const std::string_view name = math_name(own_name(call.callable));
-    if (loop->is(TypeKind::complex)) {
-        FunctionEmitter& e = call.emitter;
-        Specialisation& function = e.module.program.library(library_name(name), {loop}, call.call.location);
+    if (call.resolution.function) {
         const Emitted argument = e.convert(call[0], loop);
-        return e.convert(e.call_function(function, {&argument, 1}), loop);
+        return e.convert(e.call_function(*call.resolution.function, {&argument, 1}), loop);
     }
-    const Callable* row = find_callable("math." + std::string(name));
-    CallEmission inner{call.emitter, *row, call.call, {}};
+    const Resolution& of_reals = call.resolution.inner[0];
+    CallEmission inner{e, *of_reals.rule, call.call, of_reals, {}};
     for (const Emitted& argument : call.arguments) {
-        if (argument.type) inner.arguments.push_back(call.emitter.convert(argument, call.call.type));
+        if (argument.type) inner.arguments.push_back(e.convert(argument, loop));
     }
-    return row->emit(inner);
+    return of_reals.rule->emit(inner);
 }
 
 Emitted emit_conjugate(CallEmission& call) {
@@ -182,7 +179,7 @@ Operator operator_of(std::string_view name) {
 llvm::Value* complex_order(FunctionEmitter& e, Operator op, const Emitted& a, const Emitted& b) {
     const TypeRef part = e.types().component(a.type);
     auto compare = [&](Operator with, std::size_t i) {
-        return e.binary(with, e.number(a.parts[i], part), e.number(b.parts[i], part)).value();
+        return e.compare(with, a.parts[i], b.parts[i], part);
     };
     const bool less = op == Operator::less || op == Operator::less_equal;
     llvm::Value* numbers = e.builder.CreateFCmpORD(a.parts[1], b.parts[1]);
@@ -191,24 +188,41 @@ llvm::Value* complex_order(FunctionEmitter& e, Operator op, const Emitted& a, co
     return e.builder.CreateOr(first, second);
 }
 
-Emitted compare_complex(CallEmission& call, Operator op) {
+/// Complex numbers in their loop, others as the operator does.
+TypeRef type_comparison(const CallTyping& call) {
+    static_cast<void>(type_in_loop<any>(call));
+    const Operator op = operator_of(own_name(call.callable));
+    const bool is_complex = call[0]->is(TypeKind::complex) || call[1]->is(TypeKind::complex);
+    const TypeRef loop = is_complex ? loop_of(call.types(), call.arguments, complexes) : nullptr;
+    call.resolution.op = op;
+    if (loop) call.resolution.parameters = {loop};
+    const bool in_order = loop && op != Operator::equal && op != Operator::not_equal;
+    if (!in_order && !call.apply(op, loop ? loop : call[0], loop ? loop : call[1])) call.no_match();
+    return call.types().boolean;
+}
+
+Emitted emit_comparison(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
-    const std::array<TypeRef, 2> types{call[0].type, call[1].type};
-    const TypeRef loop = loop_of(e.types(), types, complexes);
+    if (call.resolution.parameters.empty()) return call.apply(0, {call[0], call[1]});
+    const TypeRef loop = call.resolution.parameters[0];
     const Emitted a = e.convert(call[0], loop), b = e.convert(call[1], loop);
-    if (op == Operator::equal || op == Operator::not_equal) return e.binary(op, a, b);
-    return e.number(complex_order(e, op, a, b), call.call.type);
+    if (!call.resolution.inner.empty()) return call.apply(0, {a, b});
+    return e.number(complex_order(e, call.resolution.op, a, b), call.call.type);
 }
 
 /// An operator on operands of the loop's type.
+template <unsigned loops>
+TypeRef type_operator(const CallTyping& call) {
+    const TypeRef loop = type_in_loop<loops>(call);
+    if (!call.apply(operator_of(own_name(call.callable)), loop, loop)) call.no_match();
+    return loop;
+}
+
 Emitted emit_operator(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
     const TypeRef type = call.call.type;
-    const Operator op = operator_of(own_name(call.callable));
-    if (call[0].type->is(TypeKind::complex) || call[1].type->is(TypeKind::complex))
-        return compare_complex(call, op);
-    if (is_comparison(op)) return e.binary(op, call[0], call[1]);
-    return e.convert(e.binary(op, e.convert(call[0], type), e.convert(call[1], type)), type);
+    const Emitted b = e.convert(call[1], type), a = e.convert(call[0], type);
+    return e.convert(call.apply(0, {a, b}), type);
 }
 
 Emitted emit_logic(CallEmission& call) {
@@ -236,16 +250,27 @@ Emitted complex_extremum(FunctionEmitter& e, bool smaller, bool prefers_nan, con
     return result;
 }
 
+bool takes_smaller(const Callable& callable) {
+    return own_name(callable) == "minimum" || own_name(callable) == "fmin";
+}
+
+TypeRef type_extremum(const CallTyping& call) {
+    const TypeRef type = type_in_loop<any>(call);
+    if (!type->is(TypeKind::complex))
+        call.apply(takes_smaller(call.callable) ? Operator::less_equal : Operator::greater_equal, type, type);
+    return type;
+}
+
 /// minimum and maximum give the NaN, fmin and fmax the number; of equals the first.
 Emitted emit_extremum(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
     const TypeRef type = call.call.type;
     const std::string_view name = own_name(call.callable);
-    const bool smaller = name == "minimum" || name == "fmin",
-               prefers_nan = name == "minimum" || name == "maximum";
+    const bool prefers_nan = name == "minimum" || name == "maximum";
     const Emitted a = e.convert(call[0], type), b = e.convert(call[1], type);
-    if (type->is(TypeKind::complex)) return complex_extremum(e, smaller, prefers_nan, a, b);
-    llvm::Value* first = e.binary(smaller ? Operator::less_equal : Operator::greater_equal, a, b).value();
+    if (type->is(TypeKind::complex))
+        return complex_extremum(e, takes_smaller(call.callable), prefers_nan, a, b);
+    llvm::Value* first = call.apply(0, {a, b}).value();
     if (type->is(TypeKind::floating)) {
         llvm::Value* a_is_nan = e.builder.CreateFCmpUNO(a.value(), a.value());
         llvm::Value* b_is_nan = e.builder.CreateFCmpUNO(b.value(), b.value());
@@ -299,18 +324,18 @@ constexpr Callable rows[] = {
     ufunc<type_as_math<floats | complexes>, emit_as_math>("numpy.arcsin", "x out="),
     ufunc<type_as_math<floats | complexes>, emit_as_math>("numpy.arcsinh", "x out="),
     ufunc<type_as_math<floats | complexes>, emit_as_math>("numpy.arctan", "x out="),
-    ufunc<type_in_loop<floats>, emit_as_math>("numpy.arctan2", "x1 x2 out="),
+    ufunc<type_as_math<floats>, emit_as_math>("numpy.arctan2", "x1 x2 out="),
     ufunc<type_as_math<floats | complexes>, emit_as_math>("numpy.arctanh", "x out="),
     ufunc<type_as_math<floats | complexes>, emit_as_math>("numpy.cos", "x out="),
     ufunc<type_as_math<floats | complexes>, emit_as_math>("numpy.cosh", "x out="),
-    ufunc<type_in_loop<floats>, emit_as_math>("numpy.deg2rad", "x out="),
-    ufunc<type_in_loop<floats>, emit_as_math>("numpy.degrees", "x out="),
-    ufunc<type_in_loop<floats>, emit_as_math>("numpy.hypot", "x1 x2 out="),
+    ufunc<type_as_math<floats>, emit_as_math>("numpy.deg2rad", "x out="),
+    ufunc<type_as_math<floats>, emit_as_math>("numpy.degrees", "x out="),
+    ufunc<type_as_math<floats>, emit_as_math>("numpy.hypot", "x1 x2 out="),
     ufunc<type_as_math<floats | complexes>, emit_as_math>("numpy.log", "x out="),
     ufunc<type_as_math<floats | complexes>, emit_as_math>("numpy.log10", "x out="),
     ufunc<type_as_math<floats | complexes>, emit_as_math>("numpy.log2", "x out="),
-    ufunc<type_in_loop<floats>, emit_as_math>("numpy.rad2deg", "x out="),
-    ufunc<type_in_loop<floats>, emit_as_math>("numpy.radians", "x out="),
+    ufunc<type_as_math<floats>, emit_as_math>("numpy.rad2deg", "x out="),
+    ufunc<type_as_math<floats>, emit_as_math>("numpy.radians", "x out="),
     ufunc<type_as_math<floats | complexes>, emit_as_math>("numpy.sin", "x out="),
     ufunc<type_as_math<floats | complexes>, emit_as_math>("numpy.sinh", "x out="),
     ufunc<type_as_math<floats | complexes>, emit_as_math>("numpy.tan", "x out="),
@@ -319,25 +344,25 @@ constexpr Callable rows[] = {
     ufunc<type_in_loop<integers | floats | complexes>, emit_conjugate>("numpy.conjugate", "x out="),
     ufunc<type_in_loop<booleans | integers>, emit_invert>("numpy.invert", "x out="),
     ufunc<type_boolean<any>, emit_is_nan>("numpy.isnan", "x out="),
-    ufunc<type_in_loop<booleans | integers>, emit_operator>("numpy.bitwise_and", "x1 x2 out="),
-    ufunc<type_in_loop<booleans | integers>, emit_operator>("numpy.bitwise_or", "x1 x2 out="),
-    ufunc<type_in_loop<booleans | integers>, emit_operator>("numpy.bitwise_xor", "x1 x2 out="),
-    ufunc<type_in_loop<integers>, emit_operator>("numpy.left_shift", "x1 x2 out="),
-    ufunc<type_in_loop<integers>, emit_operator>("numpy.right_shift", "x1 x2 out="),
-    ufunc<type_boolean<any>, emit_operator>("numpy.equal", "x1 x2 out="),
-    ufunc<type_boolean<any>, emit_operator>("numpy.not_equal", "x1 x2 out="),
-    ufunc<type_boolean<any>, emit_operator>("numpy.less", "x1 x2 out="),
-    ufunc<type_boolean<any>, emit_operator>("numpy.less_equal", "x1 x2 out="),
-    ufunc<type_boolean<any>, emit_operator>("numpy.greater", "x1 x2 out="),
-    ufunc<type_boolean<any>, emit_operator>("numpy.greater_equal", "x1 x2 out="),
+    ufunc<type_operator<booleans | integers>, emit_operator>("numpy.bitwise_and", "x1 x2 out="),
+    ufunc<type_operator<booleans | integers>, emit_operator>("numpy.bitwise_or", "x1 x2 out="),
+    ufunc<type_operator<booleans | integers>, emit_operator>("numpy.bitwise_xor", "x1 x2 out="),
+    ufunc<type_operator<integers>, emit_operator>("numpy.left_shift", "x1 x2 out="),
+    ufunc<type_operator<integers>, emit_operator>("numpy.right_shift", "x1 x2 out="),
+    ufunc<type_comparison, emit_comparison>("numpy.equal", "x1 x2 out="),
+    ufunc<type_comparison, emit_comparison>("numpy.not_equal", "x1 x2 out="),
+    ufunc<type_comparison, emit_comparison>("numpy.less", "x1 x2 out="),
+    ufunc<type_comparison, emit_comparison>("numpy.less_equal", "x1 x2 out="),
+    ufunc<type_comparison, emit_comparison>("numpy.greater", "x1 x2 out="),
+    ufunc<type_comparison, emit_comparison>("numpy.greater_equal", "x1 x2 out="),
     ufunc<type_boolean<any>, emit_logic>("numpy.logical_and", "x1 x2 out="),
     ufunc<type_boolean<any>, emit_logic>("numpy.logical_or", "x1 x2 out="),
     ufunc<type_boolean<any>, emit_logic>("numpy.logical_xor", "x1 x2 out="),
     ufunc<type_boolean<any>, emit_logic>("numpy.logical_not", "x out="),
-    ufunc<type_in_loop<any>, emit_extremum>("numpy.minimum", "x1 x2 out="),
-    ufunc<type_in_loop<any>, emit_extremum>("numpy.maximum", "x1 x2 out="),
-    ufunc<type_in_loop<any>, emit_extremum>("numpy.fmin", "x1 x2 out="),
-    ufunc<type_in_loop<any>, emit_extremum>("numpy.fmax", "x1 x2 out="),
+    ufunc<type_extremum, emit_extremum>("numpy.minimum", "x1 x2 out="),
+    ufunc<type_extremum, emit_extremum>("numpy.maximum", "x1 x2 out="),
+    ufunc<type_extremum, emit_extremum>("numpy.fmin", "x1 x2 out="),
+    ufunc<type_extremum, emit_extremum>("numpy.fmax", "x1 x2 out="),
 };
 
 }  // namespace

@@ -12,31 +12,33 @@ namespace {
 
 using namespace date_units;
 
+llvm::Value* compute(FunctionEmitter& e, Operator op, llvm::Value* a, std::int64_t b) {
+    return e.integer_binary(op, a, e.int64(b), true);
+}
+
 /// Days from 1970-01-01 to the first day of a month, counted in months from 1970-01 (the proleptic Gregorian
 /// calendar repeats after 400 years of 146,097 days).
-Emitted days_of_months(FunctionEmitter& e, const Emitted& month_count) {
-    const TypeRef type = e.types().int64;
-    auto number = [&](std::int64_t value) { return e.number(e.int64(value), type); };
-    auto compute = [&](Operator op, const Emitted& a, std::int64_t b) { return e.binary(op, a, number(b)); };
+llvm::Value* days_of_months(FunctionEmitter& e, llvm::Value* month_count) {
     // Years that begin in March, so that a leap day is the last day of its year.
-    const Emitted shifted = compute(Operator::add, month_count, 1970 * 12 - 2);
-    const Emitted year = compute(Operator::floor_divide, shifted, 12),
-                  month = compute(Operator::modulo, shifted, 12);
-    const Emitted era = compute(Operator::floor_divide, year, 400),
-                  in_era = compute(Operator::modulo, year, 400);
-    const Emitted day_of_year = compute(
-        Operator::floor_divide, compute(Operator::add, compute(Operator::multiply, month, 153), 2), 5);
-    Emitted result = e.binary(Operator::add, compute(Operator::multiply, era, 146097),
-                              compute(Operator::multiply, in_era, 365));
-    result = e.binary(Operator::add, result, compute(Operator::floor_divide, in_era, 4));
-    result = e.binary(Operator::subtract, result, compute(Operator::floor_divide, in_era, 100));
-    return compute(Operator::subtract, e.binary(Operator::add, result, day_of_year), 719468);
+    llvm::Value* shifted = compute(e, Operator::add, month_count, 1970 * 12 - 2);
+    llvm::Value* year = compute(e, Operator::floor_divide, shifted, 12);
+    llvm::Value* month = compute(e, Operator::modulo, shifted, 12);
+    llvm::Value* era = compute(e, Operator::floor_divide, year, 400);
+    llvm::Value* in_era = compute(e, Operator::modulo, year, 400);
+    llvm::Value* day_of_year =
+        compute(e, Operator::floor_divide,
+                compute(e, Operator::add, compute(e, Operator::multiply, month, 153), 2), 5);
+    llvm::Value* of_years = compute(e, Operator::multiply, in_era, 365);
+    llvm::Value* of_eras = compute(e, Operator::multiply, era, 146097);
+    llvm::Value* result = e.builder.CreateAdd(of_eras, of_years);
+    result = e.builder.CreateAdd(result, compute(e, Operator::floor_divide, in_era, 4));
+    result = e.builder.CreateSub(result, compute(e, Operator::floor_divide, in_era, 100));
+    return compute(e, Operator::subtract, e.builder.CreateAdd(result, day_of_year), 719468);
 }
 
 /// The number of finer units; what is NaT stays so only by luck: callers ask before.
-Emitted in_finer_unit(FunctionEmitter& e, const Emitted& date, int to) {
-    const TypeRef whole = e.types().int64;
-    Emitted count = e.number(date.value(), whole);
+llvm::Value* in_finer_unit(FunctionEmitter& e, const Emitted& date, int to) {
+    llvm::Value* count = date.value();
     int from = date.type->unit;
     if (from == bare || from == to) return count;
     auto scale = [&](int first, int last) {
@@ -44,12 +46,12 @@ Emitted in_finer_unit(FunctionEmitter& e, const Emitted& date, int to) {
         for (int unit = first; unit < last; ++unit)
             factor = static_cast<std::int64_t>(static_cast<std::uint64_t>(factor) *
                                                static_cast<std::uint64_t>(units[unit].of_next));
-        if (factor != 1) count = e.binary(Operator::multiply, count, e.number(e.int64(factor), whole));
+        if (factor != 1) count = compute(e, Operator::multiply, count, factor);
     };
     if (by_calendar(from) && !by_calendar(to)) {
         scale(from, months);
         count = days_of_months(e, count);
-        if (to == weeks) return e.binary(Operator::floor_divide, count, e.number(e.int64(7), whole));
+        if (to == weeks) return compute(e, Operator::floor_divide, count, 7);
         from = days;
     }
     scale(from, to);
@@ -95,26 +97,31 @@ llvm::Value* is_nat(FunctionEmitter& e, const Emitted& date) {
     return e.builder.CreateICmpEQ(date.value(), nat(e));
 }
 
-Emitted emit_date_operation(FunctionEmitter& e, Operator op, const Emitted& left, const Emitted& right) {
+Emitted emit_date_operation(FunctionEmitter& e, Operator op, const Emitted& left, const Emitted& right,
+                            TypeRef result) {
     if (!left.type->is_date()) return scaled(e, op, right, left);
     if (!right.type->is_date()) return scaled(e, op, left, right);
-    const TypeRef type = date_operation_type(e.types(), op, left.type, right.type);
+    const TypeRef whole = e.types().int64;
     const int unit = *common_unit(left.type->unit, right.type->unit, true);
-    const Emitted a = in_finer_unit(e, left, unit), b = in_finer_unit(e, right, unit);
+    llvm::Value *a = in_finer_unit(e, left, unit), *b = in_finer_unit(e, right, unit);
     llvm::Value* missing = e.builder.CreateOr(is_nat(e, left), is_nat(e, right));
     if (op == Operator::add || op == Operator::subtract)
-        return unless_nat(e, missing, e.binary(op, a, b).value(), type);
+        return unless_nat(e, missing, e.integer_binary(op, a, b, true), result);
     if (op == Operator::true_divide) {
-        llvm::Value* quotient = e.builder.CreateFDiv(e.convert(a, type).value(), e.convert(b, type).value());
+        llvm::Value* quotient = e.builder.CreateFDiv(e.convert(e.number(a, whole), result).value(),
+                                                     e.convert(e.number(b, whole), result).value());
         return e.number(
-            e.builder.CreateSelect(missing, llvm::ConstantFP::getNaN(quotient->getType()), quotient), type);
+            e.builder.CreateSelect(missing, llvm::ConstantFP::getNaN(quotient->getType()), quotient), result);
     }
     // NaT is unequal to everything and in no order.
-    llvm::Value* holds = e.binary(op, a, b).value();
     const bool unequal = op == Operator::not_equal || op == Operator::is_not;
+    llvm::Value* holds = e.compare(op == Operator::is       ? Operator::equal
+                                   : op == Operator::is_not ? Operator::not_equal
+                                                            : op,
+                                   a, b, whole);
     return e.number(unequal ? e.builder.CreateOr(missing, holds)
                             : e.builder.CreateAnd(e.builder.CreateNot(missing), holds),
-                    type);
+                    result);
 }
 
 Emitted negated_duration(FunctionEmitter& e, const Emitted& duration) {

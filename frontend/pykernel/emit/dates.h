@@ -7,7 +7,7 @@
 namespace cudasim::pykernel {
 
 [[nodiscard]] Emitted emit_date_operation(FunctionEmitter& e, Operator op, const Emitted& left,
-                                          const Emitted& right);
+                                          const Emitted& right, TypeRef result);
 
 /// -duration, abs(duration).
 [[nodiscard]] Emitted negated_duration(FunctionEmitter& e, const Emitted& duration);

@@ -126,10 +126,29 @@ class FunctionEmitter {
     /// enough for roundings to 16 bits (emit_short_floats.cpp).
     [[nodiscard]] llvm::Value* exact_float(const Emitted& value);
 
-    // Arithmetic (emit_arithmetic.cpp).
-    [[nodiscard]] Emitted binary(Operator op, const Emitted& left, const Emitted& right);
-    [[nodiscard]] Emitted unary(Operator op, const Emitted& operand, TypeRef result);
+    /// What type inference has found, on these operands.
+    [[nodiscard]] Emitted apply(const Resolution& operation, const Instruction& instruction,
+                                std::span<const Emitted> operands);
+
+    // Arithmetic on numbers of one type (emit_arithmetic.cpp).
+    [[nodiscard]] llvm::Value* compare(Operator op, llvm::Value* left, llvm::Value* right, TypeRef type);
+    [[nodiscard]] llvm::Value* integer_binary(Operator op, llvm::Value* left, llvm::Value* right,
+                                              bool is_signed);
+    [[nodiscard]] llvm::Value* float_binary(Operator op, llvm::Value* left, llvm::Value* right);
+    /// Of a real number.
+    [[nodiscard]] llvm::Value* negated(llvm::Value* value, TypeRef type);
+    /// What `make` makes of a value. Of a variable that holds a constant it makes two, of the constant and of
+    /// what the variable's memory holds; it must not begin new blocks then, nor call what has effects.
+    template <typename Make>
+    [[nodiscard]] llvm::Value* each_way(llvm::Value* value, Make make) {
+        auto* known = known_constant(value);
+        if (!known || known == value) return make(value);
+        llvm::Value* stored = make(known);
+        return read(stored, make(image::as_variable_read(value)->getArgOperand(1)));
+    }
     void check_float_divisor(llvm::Value* divisor);
+    [[nodiscard]] Emitted power(const Emitted& left, const Emitted& right, TypeRef result,
+                                TypeRef exponent_type);
 
     // Complex numbers (emit_complex.cpp).
     [[nodiscard]] Emitted complex_binary(Operator op, const Emitted& left, const Emitted& right);
@@ -216,15 +235,6 @@ class FunctionEmitter {
     // emit_reads.cpp
     [[nodiscard]] Emitted read(VariableId id, const Emitted& stored);
     [[nodiscard]] llvm::Value* read(llvm::Value* stored, llvm::Value* loaded);
-    /// What `make` makes of a value. Of a variable that holds a constant it makes two, of the constant and of
-    /// what the variable's memory holds; it must not begin new blocks then, nor call what has effects.
-    template <typename Make>
-    [[nodiscard]] llvm::Value* each_way(llvm::Value* value, Make make) {
-        auto* known = known_constant(value);
-        if (!known || known == value) return make(value);
-        llvm::Value* stored = make(known);
-        return read(stored, make(image::as_variable_read(value)->getArgOperand(1)));
-    }
     // emit_assigned.cpp
     void find_unassigned();
     void note_assigned(VariableId id);
@@ -262,10 +272,6 @@ class FunctionEmitter {
     [[nodiscard]] llvm::Value* sticky_float(llvm::Value* value, bool is_signed);
 
     // emit_arithmetic.cpp
-    [[nodiscard]] llvm::Value* compare(Operator op, llvm::Value* left, llvm::Value* right, TypeRef type);
-    [[nodiscard]] llvm::Value* integer_binary(Operator op, llvm::Value* left, llvm::Value* right,
-                                              bool is_signed);
-    [[nodiscard]] llvm::Value* float_binary(Operator op, llvm::Value* left, llvm::Value* right);
     [[nodiscard]] llvm::Value* floor_quotient(llvm::Value* left, llvm::Value* right, bool want_remainder);
     [[nodiscard]] llvm::Value* floor_quotient_by(llvm::Value* left, llvm::Value* right, bool want_remainder);
 
@@ -276,16 +282,9 @@ class FunctionEmitter {
     // emit_power.cpp
     [[nodiscard]] llvm::Value* integer_power(llvm::Value* base, llvm::Value* exponent, bool signed_exponent);
     [[nodiscard]] llvm::Value* power_by_squaring(llvm::Value* base, std::uint64_t exponent);
-    [[nodiscard]] Emitted power(const Emitted& left, const Emitted& right, const Signature& signature);
 
     // emit_tuples.cpp
-    [[nodiscard]] Emitted compare_tuples(Operator op, const Emitted& left, const Emitted& right);
-    [[nodiscard]] llvm::Value* tuples_equal(const Emitted& left, const Emitted& right);
     [[nodiscard]] Emitted tuple_item(const Emitted& tuple, const Emitted& index, TypeRef result);
-
-    // emit_membership.cpp
-    [[nodiscard]] llvm::Value* contains(const Emitted& container, const Emitted& value);
-    [[nodiscard]] llvm::Value* range_contains(const Emitted& range, const Emitted& value);
 
     // emit_arrays.cpp
     [[nodiscard]] Emitted get_attribute(const Emitted& object, const Instruction& instruction);

@@ -1,77 +1,12 @@
-// Operators. Integer division, shifts and conversions to integers are the plain LLVM instructions:
-// simulator/jit gives them PTX's meaning (V2) and reports zero divisors. Floor division and modulo follow
-// Python's signs.
+// Arithmetic and comparisons of numbers of one type. Integer division, shifts and conversions to integers
+// are the plain LLVM instructions: simulator/jit gives them PTX's meaning (V2) and reports zero divisors.
+// Floor division and modulo follow Python's signs.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
-#include "frontend/pykernel/emit/characters.h"
-#include "frontend/pykernel/emit/dates.h"
 #include "frontend/pykernel/emit/emission.h"
 
 namespace cudasim::pykernel {
-
-Emitted FunctionEmitter::binary(Operator op, const Emitted& left, const Emitted& right) {
-    if (left.type->is(TypeKind::none) || right.type->is(TypeKind::none)) {  // one is optional
-        llvm::Value* there = left.type->is(TypeKind::none) ? right.value() : left.value();
-        const bool positive = op == Operator::is || op == Operator::equal;
-        return number(positive ? builder.CreateNot(there) : there, types().boolean);
-    }
-    if (left.type->is(TypeKind::optional) || right.type->is(TypeKind::optional))
-        return binary(op, present(left), present(right));
-    const bool characters = left.type->is(TypeKind::characters) || right.type->is(TypeKind::characters);
-    if (is_comparison(op) && (characters || (is_bytes_constant(left.type) && is_bytes_constant(right.type))))
-        return emit_characters_operation(*this, op, left, right);
-    if (op == Operator::in || op == Operator::not_in) {
-        llvm::Value* found = contains(right, left);
-        return number(op == Operator::in ? found : builder.CreateNot(found), types().boolean);
-    }
-    if (left.type->is(TypeKind::member) || right.type->is(TypeKind::member)) {
-        auto value = [](const Emitted& of) {
-            return of.type->is(TypeKind::member) ? Emitted{of.type->element(), of.parts} : of;
-        };
-        return binary(op, value(left), value(right));
-    }
-    if (right.type->is(TypeKind::tuple)) {
-        if (is_comparison(op)) return compare_tuples(op, left, right);
-        std::vector<TypeRef> elements = left.type->elements;
-        elements.insert(elements.end(), right.type->elements.begin(), right.type->elements.end());
-        Emitted result{types().tuple(std::move(elements)), left.parts};
-        result.parts.append(right.parts);
-        return result;
-    }
-    if (left.type->is_date() || right.type->is_date()) return emit_date_operation(*this, op, left, right);
-    if (op == Operator::is || op == Operator::is_not)
-        op = op == Operator::is ? Operator::equal : Operator::not_equal;
-    const Signature& signature = *module.program.promotion.binary(op, left.type, right.type);
-    if (signature.parameters[0]->is(TypeKind::complex)) {
-        const TypeRef type = signature.parameters[0];
-        // A constant square multiplies (Numba asks for an exponent of 2 while the kernel runs, with the same
-        // result).
-        const bool square = op == Operator::power && right.type->literal && *right.type->literal == 2;
-        const Emitted base = convert(left, type);
-        if (square) return complex_binary(Operator::multiply, base, base);
-        return complex_binary(op, base, convert(right, type));
-    }
-    if (op == Operator::power) return power(left, right, signature);
-    if (is_comparison(op)) {
-        const bool narrow =
-            signature.parameters[0]->is(TypeKind::bfloat);  // which float32 holds, as all that converts to it
-        const TypeRef type = narrow ? types().float32 : signature.parameters[0];
-        return number(compare(op, convert(left, type).value(), convert(right, type).value(), type),
-                      types().boolean);
-    }
-    const TypeRef type = signature.result;
-    if (type->is(TypeKind::bfloat)) {  // two roundings are one: float32 has more than twice the bits
-        const TypeRef single = types().float32;
-        llvm::Value* wide = float_binary(op, convert(left, single).value(), convert(right, single).value());
-        return convert(number(wide, single), type);
-    }
-    llvm::Value* a = convert(left, type).value();
-    llvm::Value* b = convert(right, type).value();
-    if (type->is(TypeKind::floating)) return number(float_binary(op, a, b), type);
-    const bool is_signed = type->is(TypeKind::integer) && type->is_signed;
-    return number(integer_binary(op, a, b, is_signed), type);
-}
 
 llvm::Value* FunctionEmitter::compare(Operator op, llvm::Value* left, llvm::Value* right, TypeRef type) {
     using Predicate = llvm::CmpInst::Predicate;
@@ -180,28 +115,9 @@ llvm::Value* FunctionEmitter::float_binary(Operator op, llvm::Value* left, llvm:
     return builder.CreateSelect(builder.CreateFCmpOEQ(right, zero), quotient, floored);
 }
 
-Emitted FunctionEmitter::unary(Operator op, const Emitted& operand, TypeRef result) {
-    if (op == Operator::logical_not) {
-        const auto negated = [&](llvm::Value* value) -> llvm::Value* {
-            if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(value))
-                return builder.getInt1(known->isZero());
-            return builder.CreateNot(value);
-        };
-        return number(each_way(truth(operand), negated), result);
-    }
-    if (op == Operator::plus) return convert(operand, result);
-    if (result->is_date()) return negated_duration(*this, operand);
-    if (result->is(TypeKind::bfloat))
-        return number(builder.CreateXor(convert(operand, result).value(), builder.getInt16(0x8000)), result);
-    if (result->is(TypeKind::complex))
-        return {result, {builder.CreateFNeg(operand.parts[0]), builder.CreateFNeg(operand.parts[1])}};
-    // Integers are negated and inverted in their own width and widened afterwards: -uint8(3) is 253 (a fact
-    // about Numba).
-    const TypeRef own = operand.type->is(TypeKind::integer) ? types().without_literal(operand.type) : result;
-    llvm::Value* value = convert(operand, own).value();
-    if (op == Operator::invert) return convert(number(builder.CreateNot(value), own), result);
-    value = own->is(TypeKind::floating) ? builder.CreateFNeg(value) : builder.CreateNeg(value);
-    return convert(number(value, own), result);
+llvm::Value* FunctionEmitter::negated(llvm::Value* value, TypeRef type) {
+    if (type->is(TypeKind::bfloat)) return builder.CreateXor(value, builder.getInt16(0x8000));
+    return type->is(TypeKind::floating) ? builder.CreateFNeg(value) : builder.CreateNeg(value);
 }
 
 }  // namespace cudasim::pykernel

@@ -79,8 +79,6 @@ std::vector<std::pair<std::uint64_t, unsigned>> pieces(std::uint64_t bytes) {
 Emitted emit_characters_operation(FunctionEmitter& e, Operator op, const Emitted& left,
                                   const Emitted& right) {
     const unsigned size = character_size(left.type);
-    if (size != character_size(right.type))
-        return {e.types().boolean, {e.builder.getInt1(op == Operator::not_equal)}};
     const std::size_t count = std::max({words_in(left.type), words_in(right.type), std::size_t{1}});
     const Parts a = words(e, left, count), b = words(e, right, count);
     const bool equality = op == Operator::equal || op == Operator::not_equal;

@@ -134,11 +134,9 @@ Emitted FunctionEmitter::emit_value(ValueId id, const Instruction& in) {
         case Opcode::spread:
             return raw(0);
         case Opcode::unary:
-            return unary(in.op, in.op == Operator::logical_not ? raw(0) : operand(0), in.type);
+            return apply(resolution(in), in, std::array{raw(0)});
         case Opcode::binary:
-            if (in.type->literal) return number(builder.getInt1(*in.type->literal != 0), in.type);
-            if (in.type->is(TypeKind::text)) return {in.type, {}};
-            return binary(in.op, raw(0), raw(1));
+            return apply(resolution(in), in, std::array{raw(0), raw(1)});
         case Opcode::get_attribute:
             return get_attribute(raw(0).type->is(TypeKind::member) ? raw(0) : operand(0), in);
         case Opcode::get_item:
@@ -333,6 +331,14 @@ llvm::Value* FunctionEmitter::call(const std::string& name, llvm::Type* result,
     return builder.CreateCall(module.declare(name, result, parameters), arguments);
 }
 
+Emitted FunctionEmitter::apply(const Resolution& operation, const Instruction& in,
+                               std::span<const Emitted> operands) {
+    CallEmission emission{*this, *operation.rule, in, operation, {}};
+    for (const Emitted& operand : operands)
+        emission.arguments.push_back(operation.rule->takes_optional ? operand : present(operand));
+    return operation.rule->emit(emission);
+}
+
 Emitted FunctionEmitter::emit_call(const Instruction& in) {
     const TypeRef callee = values_[in.operands[0]].type;
     if (callee->is(TypeKind::object) && callee->global->kind == GlobalKind::tuple_class)
@@ -348,13 +354,13 @@ Emitted FunctionEmitter::emit_call(const Instruction& in) {
         return emit_foreign_call(*this, *callee->global, in, given);
     }
     const Resolution& called = resolution(in);
-    CallEmission emission{*this, *called.callable, in, {}};
+    CallEmission emission{*this, *called.rule, in, called, {}};
     for (std::uint32_t operand : called.sources) {
         emission.arguments.push_back(operand == nothing ? Emitted{} : present(values_[in.operands[operand]]));
         // A method's own object is the callee.
         if (operand == 0) emission.arguments.back().type = emission.arguments.back().type->element();
     }
-    return called.callable->emit(emission);
+    return called.rule->emit(emission);
 }
 
 Emitted FunctionEmitter::emit_named_tuple(const Instruction& in) {

@@ -20,8 +20,9 @@ llvm::Value* FunctionEmitter::power_by_squaring(llvm::Value* base, std::uint64_t
                     : llvm::ConstantInt::get(base->getType(), 1);
 }
 
-Emitted FunctionEmitter::power(const Emitted& left, const Emitted& right, const Signature& signature) {
-    const TypeRef type = signature.result;
+Emitted FunctionEmitter::power(const Emitted& left, const Emitted& right, TypeRef result,
+                               TypeRef exponent_type) {
+    const TypeRef type = result;
     llvm::Value* base = convert(left, type).value();
     const bool is_float = type->is(TypeKind::floating);
     // Small constant exponents multiply, as Numba's static power does.
@@ -35,8 +36,8 @@ Emitted FunctionEmitter::power(const Emitted& left, const Emitted& right, const 
         return number(builder.CreateFDiv(llvm::ConstantFP::get(divisor->getType(), 1.0), divisor), type);
     }
     if (!is_float) {
-        const TypeRef exponent = signature.parameters[1];
-        return number(integer_power(base, convert(right, exponent).value(), exponent->is_signed), type);
+        return number(integer_power(base, convert(right, exponent_type).value(), exponent_type->is_signed),
+                      type);
     }
     llvm::Value* exponent = convert(right, type).value();
     return number(call(type->bits == 32 ? "__nv_powf" : "__nv_pow", base->getType(), {base, exponent}), type);

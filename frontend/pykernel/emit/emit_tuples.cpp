@@ -1,7 +1,5 @@
-// Tuples: elements, comparison, membership.
+// Tuples: elements.
 #include <llvm/IR/Constants.h>
-
-#include <algorithm>
 
 #include "frontend/pykernel/emit/emission.h"
 #include "frontend/pykernel/infer/subscripts.h"
@@ -44,36 +42,6 @@ Emitted FunctionEmitter::tuple_item(const Emitted& tuple, const Emitted& index, 
         }
     }
     return chosen;
-}
-
-llvm::Value* FunctionEmitter::tuples_equal(const Emitted& left, const Emitted& right) {
-    llvm::Value* equal = builder.getInt1(left.type->elements.size() == right.type->elements.size());
-    const std::size_t shared = std::min(left.type->elements.size(), right.type->elements.size());
-    for (std::size_t i = 0; i < shared; ++i) {
-        const Emitted pair = binary(Operator::equal, element_of(left, i), element_of(right, i));
-        equal = builder.CreateAnd(equal, pair.value());
-    }
-    return equal;
-}
-
-/// Lexicographic: the first pair that is not equal decides, else the lengths.
-Emitted FunctionEmitter::compare_tuples(Operator op, const Emitted& left, const Emitted& right) {
-    if (op == Operator::equal || op == Operator::is)
-        return number(tuples_equal(left, right), types().boolean);
-    if (op == Operator::not_equal || op == Operator::is_not)
-        return number(builder.CreateNot(tuples_equal(left, right)), types().boolean);
-    const std::size_t a = left.type->elements.size(), b = right.type->elements.size();
-    const bool by_length = op == Operator::less         ? a < b
-                           : op == Operator::less_equal ? a <= b
-                           : op == Operator::greater    ? a > b
-                                                        : a >= b;
-    llvm::Value* result = builder.getInt1(by_length);
-    for (std::size_t i = std::min(a, b); i-- > 0;) {
-        const Emitted x = element_of(left, i), y = element_of(right, i);
-        llvm::Value* equal = binary(Operator::equal, x, y).value();
-        result = builder.CreateSelect(equal, result, binary(op, x, y).value());
-    }
-    return number(result, types().boolean);
 }
 
 }  // namespace cudasim::pykernel

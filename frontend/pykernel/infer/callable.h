@@ -1,4 +1,5 @@
-// A function that kernels may call, as type inference sees it. The rows and find_callable() are in calls/.
+// Rules: how an operation is typed, beside its code. Those of functions that kernels may call, and
+// find_callable(), are in calls/, those of operators in operations/.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +11,17 @@
 
 namespace cudasim::pykernel {
 
-struct Callable;
+struct Rule;
 struct CallEmission;  // emit/call_emission.h
 struct Emitted;       // emit/emission.h
 
-/// A call whose argument types are known; `arguments` in the order of the row's parameters, null where
-/// an optional one is left out.
+/// A call, or an operator, whose argument types are known; `arguments` in the order of the row's parameters,
+/// null where an optional one is left out.
 struct CallTyping {
     Program& program;
-    const Callable& callable;
+    const Rule& callable;
     const Instruction& call;
+    Resolution& resolution;  ///< what the rule's code will read
     std::vector<TypeRef> arguments;
 
     [[nodiscard]] TypeTable& types() const { return program.types; }
@@ -27,19 +29,26 @@ struct CallTyping {
     [[nodiscard]] TypeRef operator[](std::size_t i) const {
         return i < arguments.size() ? arguments[i] : nullptr;
     }
+    /// The type that an operator gives which the rule's code applies: the next of resolution.inner.
+    /// Null: there is no such operator.
+    TypeRef apply(Operator op, TypeRef left, TypeRef right) const;
     [[noreturn]] void refuse(const std::string& reason, Standing standing = Standing::not_gpu_code) const;
     /// "No implementation of function Function(<built-in function sin>) found for signature: …".
     /// @param because what else helps, or nothing
     [[noreturn]] void no_match(const std::string& because = {}) const;
 };
 
-struct Callable {
-    std::string_view name;        ///< "cuda.grid", "math.sin", "len"
+struct Rule {
+    std::string_view name;        ///< "cuda.grid", "math.sin", "len"; of an operator's, for what it stands
     std::string_view parameters;  ///< names separated by blanks; "=" after a name: optional; "*": any number;
                                   ///< "self" first: a method, called array.name, number.name or tuple.name
-    TypeRef (*type)(const CallTyping&);
+    TypeRef (*type)(const CallTyping&);  ///< of an operator: null where the rule is not for such operands
     Emitted (*emit)(CallEmission&);
+    bool takes_optional = false;  ///< its code gets values that may be None as they are
 };
+
+/// A rule that is found by the name of what is called.
+using Callable = Rule;
 
 /// Operand number of the call of a named tuple's class for each field. @throws SourceError
 [[nodiscard]] std::vector<std::uint32_t> bind_fields(const Instruction& call,

@@ -187,9 +187,9 @@ class Inference {
             case Opcode::spread:
                 return raw(0);
             case Opcode::unary:
-                return unary_type(program_, in.op, raw(0), in.location);
+                return resolved(in, resolve_unary(program_, in, in.op, raw(0))).result;
             case Opcode::binary:
-                return binary_type(program_, in.op, raw(0), raw(1), in.location);
+                return resolved(in, resolve_binary(program_, in, in.op, raw(0), raw(1))).result;
             case Opcode::get_attribute:
                 return attribute(in, raw(0)->is(TypeKind::member) ? raw(0) : operand(0));
             case Opcode::get_item:
@@ -251,7 +251,7 @@ class Inference {
         return resolved(in, std::move(call)).result;
     }
 
-    const Resolution& resolved(const Instruction& in, Resolution resolution) {
+    Resolution& resolved(const Instruction& in, Resolution resolution) {
         return specialisation_.resolutions.insert_or_assign(in.id, std::move(resolution)).first->second;
     }
 
@@ -378,8 +378,8 @@ class Inference {
             refuse_typing("Untyped global name '" + name + "': it is not supported in kernels", in.location,
                           standing);
         }
-        CallTyping typing{program_, *callable, in, {}};
-        const Resolution& bound = resolved(in, {.sources = bind_call(*callable, in), .callable = callable});
+        Resolution& bound = resolved(in, {.rule = callable, .sources = bind_call(*callable, in)});
+        CallTyping typing{program_, *callable, in, bound, {}};
         for (std::uint32_t operand : bound.sources) {
             const TypeRef argument = operand == nothing ? nullptr : type(in.operands[operand])->present();
             typing.arguments.push_back(operand == 0 ? argument->element()

@@ -19,22 +19,25 @@
 
 namespace cudasim::pykernel {
 
-struct Callable;
+struct Rule;
 struct Specialisation;
 
-/// What an instruction that calls something means: type inference decides it, emission reads it. A function
-/// of calls/, or one of the request's functions, or linked code.
+/// What an instruction means: type inference decides it, emission reads it. A rule, or one of the request's
+/// functions, or linked code.
 struct Resolution {
+    const Rule* rule = nullptr;   ///< typing beside code (callable.h)
+    Operator op = Operator::add;  ///< that the rule is for
+    std::vector<TypeRef>
+        parameters;                 ///< what the operands convert to: of operators on numbers, of linked code
+    std::vector<Resolution> inner;  ///< of the operations that the rule's code consists of
     /// Operand of the call for each parameter: as of bind_call(), of Program::bind(), of bind_fields().
     std::vector<std::uint32_t> sources;
-    const Callable* callable = nullptr;  ///< a function of calls/
     std::uint32_t callee = 0;            ///< the function of the request that the call names
     std::vector<TypeRef> given;          ///< types of what is given for each parameter of a function
     std::vector<TypeRef> arguments;      ///< those that the function is chosen for
     Specialisation* function = nullptr;  ///< one of the request's
     const Choice* linked = nullptr;      ///< linked code
-    std::vector<TypeRef> parameters;     ///< of linked code
-    TypeRef result = nullptr;            ///< of a function; null: not known yet
+    TypeRef result = nullptr;            ///< of a function, which may not know it yet; of an operator
 };
 
 /// A function for one list of argument types: what Numba calls an overload.
@@ -42,7 +45,7 @@ struct Specialisation {
     std::uint32_t function = 0;  ///< index into Request::functions
     std::vector<TypeRef> arguments;
     FlowGraph graph;
-    std::map<ValueId, Resolution> resolutions;  ///< of calls, and of attributes that are calls
+    std::map<ValueId, Resolution> resolutions;  ///< of operators, calls, and attributes that are calls
     UnrolledSizes unrolled;                     ///< loops over literal_unroll(), as far as known
     TypeRef result = nullptr;  ///< so far, while its types are being inferred; null: not known yet
     std::string symbol;

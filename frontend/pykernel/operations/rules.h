@@ -1,0 +1,25 @@
+// What is written without a call: each operation a rule with its typing beside its code. The families:
+// number_operators.cpp, tuple_operators.cpp (and `in`), other_operators.cpp (None, names, characters, dates,
+// members of enumerations).
+#pragma once
+
+#include <span>
+
+#include "frontend/pykernel/emit/call_emission.h"
+#include "frontend/pykernel/emit/emission.h"
+#include "frontend/pykernel/infer/callable.h"
+#include "frontend/pykernel/infer/operators.h"
+#include "frontend/pykernel/infer/program.h"
+
+namespace cudasim::pykernel {
+
+std::span<const Rule> number_operators();
+std::span<const Rule> tuple_operators();
+std::span<const Rule> other_operators();
+
+/// Code of what is known from its type: a literal, a string.
+[[nodiscard]] Emitted emit_known(CallEmission& operation);
+/// Whether an operator compares values of these types: elements of tuples, of what `in` looks into.
+[[nodiscard]] bool comparable(Program& program, Operator op, TypeRef left, TypeRef right);
+
+}  // namespace cudasim::pykernel
