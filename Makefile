@@ -31,8 +31,7 @@ test-cpp: # (after `make test` built everything)
 	ctest --test-dir build/release --output-on-failure -j $(JOBS) --no-tests=error
 
 test-python: # (after `make test` built everything)
-	CUDASIM_TEST_NUMBA_PYTHON=$(CURDIR)/.venv-numba/bin/python $(VENV)/python -m pytest -q --durations=5 \
-	    tests
+	@scripts/test_python.sh
 
 test-pythons: ## the tests of Python mode, of debuggers and a sample on every CPython found, PYTHONS="3.12 /path/python"
 	@scripts/set_up.sh build

@@ -41,8 +41,8 @@ struct PtxOptions {
     /// Where the image's global variables begin, for PTX that contains their addresses (placed_globals.h);
     /// else they are variables of the module.
     std::optional<std::uint64_t> globals_base;
-    /// Pointers to functions have the values that they have on the simulator (function_handles.h), so that memory
-    /// with such pointers can be given to the GPU; else they are addresses of its code.
+    /// Pointers to functions have the values that they have on the simulator (function_handles.h), so that
+    /// memory with such pointers can be given to the GPU; else they are addresses of its code.
     bool function_handles = false;
     /// A thread at which a declared check (simulator/image/checks.def) or an integer division fails reports
     /// that in `__cudasim_faults` (fault_slots.h) and ends, as in the simulator; the rest of the grid runs

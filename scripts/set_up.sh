@@ -59,13 +59,13 @@ fi
 
 # --- Python packages -----------------------------------------------------------------------------------------
 build_packages=('pip>=22.1' 'scikit-build-core>=0.11' 'pybind11>=2.13.6' 'numpy>=1.22' 'tqdm>=4.60' "tomli>=2; python_version < '3.11'")
-test_packages=('pytest>=7' 'hypothesis>=6' 'matplotlib>=3.5' 'mpmath>=1.3')
+test_packages=('pytest>=7' 'pytest-xdist>=3' 'hypothesis>=6' 'matplotlib>=3.5' 'mpmath>=1.3')
 # One version each: another one formats otherwise.
 format_packages=('clang-format==19.1.7' 'ruff==0.17.6' 'mypy==2.4.1')
 tidy_packages=('clang-tidy==19.1.0')
 # What users have beside cudasim (notebooks, debuggers, coverage, pytest's other plug-ins, cffi's pointers, NumPy's
 # bfloat16, Dask) is tested where it is installed. check-jsonschema brings the schema of workflows.
-neighbours=('nbclient>=0.6' 'ipykernel>=6' pudb ipdb debugpy coverage pytest-cov pytest-xdist cffi ml_dtypes
+neighbours=('nbclient>=0.6' 'ipykernel>=6' pudb ipdb debugpy coverage pytest-cov cffi ml_dtypes
     check-jsonschema 'prompt_toolkit>=3.0.24' 'textual>=1.0' pyte 'distributed>=2023.9'
     'nvidia-nvvm>=13.0')
 

@@ -1,6 +1,6 @@
 """Fixtures of all tests: compiled kernels are kept in a folder of this run, never in the user's own cache,
 and the images of all kernels in another one, which tests/gpu_backend/test_every_image.py looks at when all
-else has run.
+else has run. Several processes (pytest-xdist) and runs (CUDASIM_TESTS_FOLDER) share the images.
 
 Tests that start programs give them an environment without cudasim's variables, except those set here.
 """
@@ -26,13 +26,24 @@ def pytest_configure(config):
         # A shell's background job: programs that tests start would inherit it, and
         # Ctrl-C would not reach them.
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    config.cudasim_folder = tempfile.mkdtemp(prefix="cudasim_tests_")
-    os.environ["CUDASIM_CACHE_DIR"] = os.path.join(config.cudasim_folder, "cache")
-    os.environ["CUDASIM_KEEP_IMAGES"] = os.path.join(config.cudasim_folder, "images")
+    config.addinivalue_line(
+        "markers",
+        "alone: runs when the others are done, because it uses what they left or needs a quiet machine",
+    )
+    config.cudasim_folder = None
+    folder = os.environ.get("CUDASIM_TESTS_FOLDER")
+    if not folder:
+        folder = config.cudasim_folder = tempfile.mkdtemp(prefix="cudasim_tests_")
+        os.environ["CUDASIM_TESTS_FOLDER"] = folder  # for the processes of pytest-xdist
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    os.environ["CUDASIM_CACHE_DIR"] = os.path.join(folder, f"cache{worker}")
+    os.environ["CUDASIM_KEEP_IMAGES"] = os.path.join(folder, "images")
 
 
 def pytest_unconfigure(config):
-    shutil.rmtree(config.cudasim_folder, ignore_errors=True)
+    if config.cudasim_folder is not None:
+        shutil.rmtree(config.cudasim_folder, ignore_errors=True)
+        del os.environ["CUDASIM_TESTS_FOLDER"]
 
 
 def pytest_collection_modifyitems(items):

@@ -1,6 +1,6 @@
-// Values of pointers to device functions. Such a pointer is a handle, the number of a function, not the address
-// of code: it means the same in every process, in memory that a record keeps, and in PTX that is made for a
-// recorded launch.
+// Values of pointers to device functions. Such a pointer is a handle, the number of a function, not the
+// address of code: it means the same in every process, in memory that a record keeps, and in PTX that is made
+// for a recorded launch.
 #pragma once
 
 #include <cstddef>

@@ -51,7 +51,7 @@ struct SourceVariable {
 struct ImageLayout {
     std::shared_ptr<GlobalsLayout> globals = std::make_shared<GlobalsLayout>();
     std::map<const llvm::GlobalVariable*, std::uint64_t> offsets;  ///< into the globals segment
-    std::vector<llvm::Function*> functions;  ///< by their handles (image/function_handles.h); null once dropped
+    std::vector<llvm::Function*> functions;                        ///< those with handles; null once dropped
 };
 
 /// The kernel's __shared__ variables.

@@ -16,7 +16,7 @@ void mark_internal(Instruction& access) {
     access.setMetadata(marks::internal, MDNode::get(access.getContext(), {}));
 }
 
-/// Of a parameter that is passed by value only the compiler's copy reads (copy_parameters_by_value()), and the
+/// Only the compiler's copy reads a parameter that is passed by value (copy_parameters_by_value()). The
 /// optimiser makes loads without a mark of it.
 static bool reads_parameter_by_value(const Instruction& access) {
     const auto* load = dyn_cast<LoadInst>(&access);

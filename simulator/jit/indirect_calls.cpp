@@ -1,5 +1,5 @@
-// Calls through function values. A value is a handle (image/function_handles.h); the compiled module holds a table of the
-// functions that have one:
+// Calls through function values. A value is a handle (image/function_handles.h); the compiled module holds a
+// table of the functions that have one:
 //
 //   index = (handle - function_handle_base) rotated right by function_handle_shift: too large when misaligned
 //   cudasim_functions[index] = { code address or null, number of the function's type }

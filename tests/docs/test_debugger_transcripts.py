@@ -21,6 +21,8 @@ from processes import clean_environment  # noqa: E402
 from terminal import Terminal  # noqa: E402
 from test_commands import ROOT, blocks, check, same, session  # noqa: E402
 
+pytestmark = pytest.mark.alone
+
 #: The number that the document gives to processes.
 PROCESS = "4711"
 DOCUMENT = ROOT / "docs" / "debugging.md"

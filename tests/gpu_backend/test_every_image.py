@@ -21,6 +21,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.alone
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LOWER = pathlib.Path(__file__).with_name("lower_images.py")
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90")

@@ -286,6 +286,7 @@ print(json.dumps(found.report))
     assert launch["status"] == "refused" and "memory of another device" in launch["message"], launch
 
 
+@pytest.mark.alone
 def test_lines_that_a_gpu_loses_are_told(run, gpu):
     program = (
         SAXPY

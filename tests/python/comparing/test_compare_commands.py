@@ -372,6 +372,7 @@ def test_differences_that_the_script_takes_itself_are_in_the_report_of_the_comma
     assert done.returncode == 1 and "3 launches: 1 different, 2 same" in done.stderr, done.stderr
 
 
+@pytest.mark.alone
 def test_a_launch_belongs_to_the_comparison_in_which_it_began(run, gpu):
     program = """
 import threading, time

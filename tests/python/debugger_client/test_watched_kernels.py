@@ -7,6 +7,8 @@ import pytest
 from processes import clean_environment
 from test_debugged_kernels import shows, write
 
+pytestmark = pytest.mark.alone
+
 #: Thread 77 overwrites s[3] in a device function, and all threads of all blocks write y[0].
 WRITERS = """
     import numpy as np

@@ -4,6 +4,7 @@
 
 #include "kernels.h"
 #include "machine.h"
+#include "simulator/image/function_handles.h"
 
 namespace cudasim::jit::testing {
 namespace {
