@@ -15,6 +15,7 @@ import sys
 
 import pytest
 from python_mode_required import REASON
+from stand_in_driver import STAND_IN
 
 KEPT = ("CUDASIM_CACHE_DIR", "CUDASIM_KEEP_IMAGES")  # set in tests/conftest.py
 
@@ -44,7 +45,6 @@ def session(text):
 
 
 #: docs/gpu.md compares with a stand-in for NVIDIA's driver, on which threads run in another order.
-STAND_IN = ROOT / "build" / "release" / "tests" / "gpu_backend" / "libcuda" / "stand_in" / "libcuda.so.1"
 GPU = {"CUDASIM_LIBCUDA": str(STAND_IN), "CUDASIM_TEST_LIBCUDA": "order=reverse"}
 
 

@@ -1,19 +1,14 @@
 """Pointers to functions in memory, virtual functions, and structures that are passed by value to functions which are
 called, not inlined; on the simulator and, as PTX, on the stand-in for NVIDIA's driver."""
 
-import pathlib
 import subprocess
 import sys
 
 import pytest
 from cuda_programs import compiled, environment, needs_clang, run
+from stand_in_driver import STAND_IN
 
 pytestmark = needs_clang
-
-STAND_IN = (
-    pathlib.Path(__file__).resolve().parents[3]
-    / "build/release/tests/gpu_backend/libcuda/stand_in/libcuda.so.1"
-)
 
 PROGRAM = """
 #include <cstdio>

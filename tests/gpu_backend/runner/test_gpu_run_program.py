@@ -11,10 +11,10 @@ import time
 import cudasim
 import pytest
 from cudasim import _native
+from stand_in_driver import STAND_IN
 
 ROOT = pathlib.Path(cudasim.__file__).resolve().parents[3]
 PROGRAM = pathlib.Path(_native.find_gpu_runner() or "/nowhere")
-STAND_IN = ROOT / "build" / "release" / "tests" / "gpu_backend" / "libcuda" / "stand_in" / "libcuda.so.1"
 
 pytestmark = [
     pytest.mark.skipif(not PROGRAM.exists(), reason="cudasim-gpu-run is not built"),

@@ -1,12 +1,8 @@
 """Programs that compare launches with a GPU: the stand-in for NVIDIA's driver (tests/gpu_backend/libcuda/stand_in), or this machine's."""
 
-import pathlib
-
 import pytest
 from cudasim.device import real_gpu
-
-ROOT = pathlib.Path(__import__("cudasim").__file__).resolve().parents[3]
-STAND_IN = ROOT / "build" / "release" / "tests" / "gpu_backend" / "libcuda" / "stand_in" / "libcuda.so.1"
+from stand_in_driver import STAND_IN
 
 
 @pytest.fixture

@@ -7,9 +7,8 @@ import re
 
 import pytest
 from cudasim import _native
+from stand_in_driver import STAND_IN
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
-STAND_IN = ROOT / "build" / "release" / "tests" / "gpu_backend" / "libcuda" / "stand_in" / "libcuda.so.1"
 NONE = "GPU: none: "
 
 
