@@ -189,6 +189,7 @@ def interrupt(folder, kind, count, after):
     return float(line[1]) - sent, float(line[2]) - worked
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("after", [0.02, 0.06, 0.1, 0.15, 0.2, 0.25, 0.3])
 @pytest.mark.parametrize("kind", ["lines", "ifs"])
 def test_control_c_ends_a_compilation_at_once(tmp_path, kind, after):

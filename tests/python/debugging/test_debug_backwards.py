@@ -184,6 +184,7 @@ LONG = """
 """
 
 
+@pytest.mark.alone
 def test_the_way_back_is_short_in_a_long_launch(tmp_path):
     """Checkpoints: a million threads have run, a reverse step takes only what is behind the last one."""
     with debugging(tmp_path, LONG) as client:

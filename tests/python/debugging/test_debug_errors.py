@@ -361,6 +361,7 @@ def test_launches_of_several_host_threads_are_served_one_after_another(tmp_path)
         assert numbers(client.end()) == 2 * [1, 2, 3, 4]
 
 
+@pytest.mark.alone
 def test_a_million_threads_are_a_handful_of_groups(tmp_path):
     code = """
         import numpy as np

@@ -100,6 +100,7 @@ def test_cooperative_launches_go_back(tmp_path, policy):
         assert client.go_to_end() == plain_output(tmp_path, COOPERATIVE, **options)
 
 
+@pytest.mark.alone
 def test_going_back_in_one_long_block_costs_little(tmp_path):
     code = """
         import numpy as np
