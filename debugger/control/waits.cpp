@@ -48,6 +48,8 @@ std::string text_about(const ThreadWait& wait) {
                    std::to_string(wait.arrived) + " have come; those that can come are " + whom;
         case ThreadWait::Kind::warp:
             return "the thread waits in a warp operation for " + whom;
+        case ThreadWait::Kind::cluster:
+            return "the thread waits at the barrier of its cluster for " + whom;
         case ThreadWait::Kind::grid:
             return "the thread waits at a barrier of the grid for " + whom;
         case ThreadWait::Kind::memory:

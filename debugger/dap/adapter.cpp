@@ -287,7 +287,8 @@ void Adapter::launch_ends(const Control& control) {
 
 void Adapter::stopped(Control& control, const StopNotice& notice) {
     const execution::ThreadRef thread = control.focus();
-    const auto [grid, block, bytes] = control.configuration();
+    const auto configuration = control.configuration();
+    const auto &grid = configuration.grid, &block = configuration.block;
     json::Object more{{"kernel", json_text(control.kernel())},
                       {"launch", json_number(control.number())},
                       {"block", json_point(coordinates_in(grid, thread.block))},

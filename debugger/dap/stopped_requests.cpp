@@ -123,7 +123,8 @@ json::Value Adapter::until(Control& control, const Arguments& arguments) {
 }
 
 json::Object Adapter::described(const execution::ThreadWait& wait) {
-    constexpr std::array kinds{"none", "barrier", "named barrier", "warp", "grid barrier", "memory"};
+    constexpr std::array kinds{"none",         "barrier", "named barrier", "warp", "cluster barrier",
+                               "grid barrier", "memory"};
     json::Object body{{"kind", kinds[static_cast<std::size_t>(wait.kind)]}};
     if (!wait.threads.empty()) body["threads"] = text_of(ranges_of_threads(wait.threads));
     if (!wait.ended.empty()) body["ended"] = text_of(ranges_of_threads(wait.ended));

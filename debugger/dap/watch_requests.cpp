@@ -172,7 +172,8 @@ json::Array Adapter::described(const std::vector<WatchReport>& watches) {
 }
 
 json::Array Adapter::described_writes(const Control& control, const std::vector<WatchReport>& writes) {
-    const auto [grid, block, bytes] = control.configuration();
+    const auto configuration = control.configuration();
+    const auto &grid = configuration.grid, &block = configuration.block;
     json::Array list = described(writes);
     for (std::size_t i = 0; i < writes.size(); ++i) {
         json::Object& one = *list[i].getAsObject();

@@ -91,6 +91,10 @@ struct Hooks {
                                       std::int32_t, std::uint32_t) {
         refuse(context);
     }
+    static std::uint64_t map_shared(ThreadContext* context, std::uint64_t, std::uint32_t, std::uint32_t) {
+        refuse(context);
+    }
+    static std::int32_t shared_rank(ThreadContext* context, std::uint64_t, std::uint32_t) { refuse(context); }
     static std::uint64_t warp(ThreadContext* context, std::int32_t, std::uint32_t, std::uint64_t,
                               std::uint32_t, std::uint32_t) {
         refuse(context);

@@ -382,6 +382,12 @@ void bind_records(py::module_& module) {
         .def_property_readonly(
             "dynamic_shared_bytes",
             [](const LaunchRecord& self) { return self.configuration.dynamic_shared_bytes; })
+        .def_property_readonly("cluster",
+                               [](const LaunchRecord& self) {
+                                   const auto& cluster = self.configuration.cluster;
+                                   return cluster ? std::optional(extents(*cluster)) : std::nullopt;
+                               })
+        .def_readonly("configuration", &LaunchRecord::configuration)
         .def_property_readonly("options",
                                [](const LaunchRecord& self) { return options_to_python(self.options); })
         .def_property_readonly("arguments",

@@ -62,7 +62,8 @@ class StopView {
                                     pybind11::make_tuple(place.ctaid.x, place.ctaid.y, place.ctaid.z));
     }
     [[nodiscard]] pybind11::tuple configuration() const {
-        const auto& [grid, block, bytes] = launch().launch().configuration;
+        const auto& configuration = launch().launch().configuration;
+        const auto &grid = configuration.grid, &block = configuration.block;
         return pybind11::make_tuple(pybind11::make_tuple(grid.x, grid.y, grid.z),
                                     pybind11::make_tuple(block.x, block.y, block.z));
     }

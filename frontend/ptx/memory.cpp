@@ -106,10 +106,11 @@ void translate_isspacep(InstructionContext& at) {
         (void)at.read(1, u64);
         return at.write(at.b.getFalse());
     }
-    const char* name = space == Space::shared   ? "llvm.nvvm.isspacep.shared"
-                       : space == Space::global ? "llvm.nvvm.isspacep.global"
-                       : space == Space::local  ? "llvm.nvvm.isspacep.local"
-                                                : nullptr;
+    const char* name = at.has("shared::cluster") ? "llvm.nvvm.isspacep.shared.cluster"
+                       : space == Space::shared  ? "llvm.nvvm.isspacep.shared"
+                       : space == Space::global  ? "llvm.nvvm.isspacep.global"
+                       : space == Space::local   ? "llvm.nvvm.isspacep.local"
+                                                 : nullptr;
     if (!name) at.refuse();
     Value* pointer = at.function.pointer_of(at.read(1, u64), Space::generic);
     at.write(at.call(name, at.b.getInt1Ty(), {pointer}));
@@ -229,14 +230,23 @@ void translate_red(InstructionContext& at) {
     translate_atomics(at, 0);
 }
 
-/// A cluster of one block: its shared memory is the block's own.
+/// An address in shared memory, of 32 or 64 bits as the instruction's type says: in its state space, or a
+/// generic one. As a generic pointer.
+Value* shared_address(InstructionContext& at) {
+    Value* address = at.function.read(at.operand(1), {Type::bits, at.type().width});
+    Value* pointer = at.function.pointer_of(address, space_of(at));
+    return at.b.CreateAddrSpaceCast(pointer, llvm::PointerType::get(at.function.module.context, 0));
+}
+
+/// mapa{.shared::cluster} d, a, b: where the block of rank b in the cluster has what lies at a.
 void translate_mapa(InstructionContext& at) {
-    const Operand& place = at.operand(1);
-    at.write(at.function.read(place, {Type::bits, at.type().width}));
+    Value* address = shared_address(at);
+    Value* mapped = at.call("llvm.nvvm.mapa", address->getType(), {address, at.read(2, u32)});
+    at.write(at.b.CreatePtrToInt(mapped, at.b.getInt64Ty()));
 }
 
 void translate_rank_in_cluster(InstructionContext& at) {
-    at.write(at.b.getInt32(0));
+    at.write(at.call("llvm.nvvm.getctarank", at.b.getInt32Ty(), {shared_address(at)}));
 }
 
 /// The policies that say how long something stays in a cache; there are no caches.

@@ -57,9 +57,12 @@ void translate_vote_at_barrier(InstructionContext& at) {
 /// Barriers of the whole block, or of a number of its threads (operand b).
 void translate_barrier(InstructionContext& at) {
     auto& b = at.b;
-    if (at.has("cluster")) {  // of one block: what has to wait waits for its threads
-        if (at.has("wait")) b.CreateIntrinsic(Intrinsic::nvvm_barrier0, {}, {});
-        return;
+    if (at.has("cluster")) {
+        if (at.has("arrive") == at.has("wait")) at.refuse();
+        const Intrinsic::ID id = at.has("wait")      ? Intrinsic::nvvm_barrier_cluster_wait
+                                 : at.has("relaxed") ? Intrinsic::nvvm_barrier_cluster_arrive_relaxed
+                                                     : Intrinsic::nvvm_barrier_cluster_arrive;
+        return (void)b.CreateIntrinsic(id, {}, {});
     }
     if (at.has("warp")) return (void)b.CreateIntrinsic(Intrinsic::nvvm_bar_warp_sync, {}, {at.read(0, u32)});
     if (at.has("red")) return translate_vote_at_barrier(at);

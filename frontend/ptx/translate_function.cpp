@@ -45,6 +45,21 @@ constexpr SpecialRegister special_registers[] = {
     {"%nctaid.x", llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x},
     {"%nctaid.y", llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_y},
     {"%nctaid.z", llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_z},
+    {"%clusterid.x", llvm::Intrinsic::nvvm_read_ptx_sreg_clusterid_x},
+    {"%clusterid.y", llvm::Intrinsic::nvvm_read_ptx_sreg_clusterid_y},
+    {"%clusterid.z", llvm::Intrinsic::nvvm_read_ptx_sreg_clusterid_z},
+    {"%nclusterid.x", llvm::Intrinsic::nvvm_read_ptx_sreg_nclusterid_x},
+    {"%nclusterid.y", llvm::Intrinsic::nvvm_read_ptx_sreg_nclusterid_y},
+    {"%nclusterid.z", llvm::Intrinsic::nvvm_read_ptx_sreg_nclusterid_z},
+    {"%cluster_ctaid.x", llvm::Intrinsic::nvvm_read_ptx_sreg_cluster_ctaid_x},
+    {"%cluster_ctaid.y", llvm::Intrinsic::nvvm_read_ptx_sreg_cluster_ctaid_y},
+    {"%cluster_ctaid.z", llvm::Intrinsic::nvvm_read_ptx_sreg_cluster_ctaid_z},
+    {"%cluster_nctaid.x", llvm::Intrinsic::nvvm_read_ptx_sreg_cluster_nctaid_x},
+    {"%cluster_nctaid.y", llvm::Intrinsic::nvvm_read_ptx_sreg_cluster_nctaid_y},
+    {"%cluster_nctaid.z", llvm::Intrinsic::nvvm_read_ptx_sreg_cluster_nctaid_z},
+    {"%cluster_ctarank", llvm::Intrinsic::nvvm_read_ptx_sreg_cluster_ctarank},
+    {"%cluster_nctarank", llvm::Intrinsic::nvvm_read_ptx_sreg_cluster_nctarank},
+    {"%is_explicit_cluster", llvm::Intrinsic::nvvm_is_explicit_cluster},
     {"%laneid", llvm::Intrinsic::nvvm_read_ptx_sreg_laneid},
     {"%warpid", llvm::Intrinsic::nvvm_read_ptx_sreg_warpid},
     {"%lanemask_lt", llvm::Intrinsic::nvvm_read_ptx_sreg_lanemask_lt},
@@ -60,22 +75,17 @@ constexpr SpecialRegister special_registers[] = {
     {"%globaltimer", llvm::Intrinsic::nvvm_read_ptx_sreg_globaltimer},
 };
 
-/// Registers that are the same everywhere here: a cluster is one block, no performance is counted, and
-/// nothing of shared memory is reserved. The registers envreg3 to 31 belong to the driver, which sets none.
+/// Registers that are the same everywhere here: no performance is counted, and nothing of shared memory is
+/// reserved. The registers envreg3 to 31 belong to the driver, which sets none.
 std::optional<std::uint32_t> constant_register(std::string_view name) {
     if (name.starts_with("%envreg") && name != "%envreg1" && name != "%envreg2") return 0;
-    if (name.starts_with("%cluster_ctaid.") || name == "%cluster_ctarank") return 0;
-    if (name.starts_with("%cluster_nctaid.") || name == "%cluster_nctarank") return 1;
     if (name.starts_with("%reserved_smem_offset_")) return 0;
     if (name.starts_with("%pm")) return 0;
-    if (name == "%is_explicit_cluster") return 0;
     return {};
 }
 
-/// What registers of clusters are for clusters of one block.
-std::string register_of_block(const std::string& name) {
-    if (name.starts_with("%clusterid.")) return "%ctaid" + name.substr(10);
-    if (name.starts_with("%nclusterid.")) return "%nctaid" + name.substr(11);
+/// What a register is called that says the same: nothing of shared memory is reserved.
+std::string usual_register(const std::string& name) {
     return name == "%aggr_smem_size" ? "%total_smem_size" : name;
 }
 
@@ -233,7 +243,7 @@ llvm::Value* FunctionTranslation::bits_of(llvm::Value* value) {
 }
 
 llvm::Value* FunctionTranslation::special_register(const std::string& written) {
-    const std::string name = register_of_block(written);
+    const std::string name = usual_register(written);
     for (const SpecialRegister& known : special_registers)
         if (known.name == name) return builder.CreateIntrinsic(known.id, {}, {});
     if (name == "%dynamic_smem_size")

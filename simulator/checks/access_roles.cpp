@@ -5,6 +5,7 @@
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/InstIterator.h>
 
+#include <algorithm>
 #include <optional>
 #include <set>
 
@@ -34,7 +35,8 @@ MemoryOrder order_of(const MemoryAccess& access) {
 bool orders_threads(const Instruction& instruction) {
     if (is_internal(instruction)) return false;
     if (const auto fence = jit::fence_at(instruction)) return fence->scope != image::Scope::thread;
-    if (const auto barrier = jit::barrier_at(instruction)) return barrier->threads != nullptr;
+    if (const auto barrier = jit::barrier_at(instruction))
+        return barrier->threads != nullptr || jit::is_of_cluster(barrier->kind);
     if (const auto warp = jit::warp_operation_at(instruction)) return warp->kind == jit::WarpKind::sync;
     if (!instruction.isAtomic()) return false;
     // Who looks at the result may mean to wait for others, and is to be told if a fence is missing.
@@ -305,6 +307,16 @@ class ParameterUses {
 
 jit::ParameterUse parameter_use_of(Compilation& compilation) {
     return ParameterUses(compilation).find();
+}
+
+bool uses_clusters(const Module& module) {
+    if (module.getFunction("cudasim_hook_map_shared") != nullptr) return true;
+    const Function* barrier = module.getFunction("cudasim_hook_named_barrier");
+    return barrier != nullptr && std::ranges::any_of(barrier->users(), [](const User* user) {
+               const auto* call = dyn_cast<Instruction>(user);
+               const auto at = call == nullptr ? std::nullopt : jit::barrier_at(*call);
+               return at && jit::is_of_cluster(at->kind);
+           });
 }
 
 }  // namespace cudasim::checks

@@ -30,6 +30,9 @@ namespace cudasim::checks {
 /// Whether threads order each other by it, or try to: by anything but barriers of the block and the grid.
 [[nodiscard]] bool orders_threads(const llvm::Instruction& instruction);
 
+/// Whether it has code for clusters of several blocks: their barrier, or addresses in other blocks' memory.
+[[nodiscard]] bool uses_clusters(const llvm::Module& module);
+
 /// A volatile store of a value that the thread has computed, to one word of up to 8 bytes.
 [[nodiscard]] bool is_message_store(const llvm::Instruction& instruction);
 

@@ -32,10 +32,6 @@ using jit::MemoryOrder;
 /// Longer ones are calls.
 constexpr std::uint64_t most_inline_bytes = 8;
 
-AtomicScope scope_of(image::Scope scope) {
-    return scope <= image::Scope::cluster ? AtomicScope::block : AtomicScope::device;
-}
-
 class RaceChecks {
   public:
     /// @param waits threads of the module wait for each other
@@ -47,7 +43,8 @@ class RaceChecks {
           flags_(function),
           idioms_(function),
           barriers_only_(barriers_only),
-          waits_(waits) {
+          waits_(waits),
+          clusters_(uses_clusters(module_)) {
         MDBuilder metadata(module_.getContext());
         MDNode* domain = metadata.createAnonymousAliasScopeDomain("cudasim.races");
         state_scope_ =
@@ -136,9 +133,11 @@ class RaceChecks {
         Type* i32 = builder.getInt32Ty();
         if (const auto fence = jit::fence_at(instruction)) {
             if (fence->scope == image::Scope::thread) return;
-            jit::call_hook(builder, *hook("cudasim_hook_race_fence", {i32, i32}),
-                           {builder.getInt32(static_cast<std::uint32_t>(fence->order)),
-                            builder.getInt32(static_cast<std::uint32_t>(fence->scope))});
+            const bool wide = clusters_ && fence->scope == image::Scope::cluster;
+            const auto scope = static_cast<std::uint32_t>(wide ? image::Scope::device : fence->scope);
+            jit::call_hook(
+                builder, *hook("cudasim_hook_race_fence", {i32, i32}),
+                {builder.getInt32(static_cast<std::uint32_t>(fence->order)), builder.getInt32(scope)});
         } else if (const auto warp = jit::warp_operation_at(instruction);
                    warp && warp->kind == jit::WarpKind::sync) {
             jit::call_hook(builder, *hook("cudasim_hook_race_warp", {i32}), {warp->mask});
@@ -234,9 +233,10 @@ class RaceChecks {
             if (behind)
                 wrote = builder.CreateZExt(builder.CreateExtractValue(exchange, 1), builder.getInt32Ty());
         }
-        const AtomicScope scope = scope_of(verified_by != nullptr ? image::scope_of(*verified_by)
-                                           : is_flag              ? image::Scope::device
-                                                                  : access.scope);
+        const AtomicScope scope = atomic_scope(verified_by != nullptr ? image::scope_of(*verified_by)
+                                               : is_flag              ? image::Scope::device
+                                                                      : access.scope,
+                                               clusters_);
         const MemoryOrder order = is_flag || verified_by ? MemoryOrder::relaxed : order_of(access);
         const std::uint32_t flags = site(*access.at) | static_cast<std::uint32_t>(kind) << atomic_kind_shift |
                                     static_cast<std::uint32_t>(scope) << atomic_scope_shift |
@@ -299,7 +299,7 @@ class RaceChecks {
         line.slow = BasicBlock::Create(module_.getContext(), "race.slow", &function_, line.done);
         before->getTerminator()->eraseFromParent();
         const auto variable = jit::variable_behind(access.address);
-        line.is_shared = variable && variable->space == jit::shared;
+        line.is_shared = variable && variable->space == jit::shared && !clusters_;
 
         IRBuilder<> builder(before);
         builder.SetCurrentDebugLocation({});
@@ -512,11 +512,11 @@ class RaceChecks {
             builder.CreateBr(behind);
             return;
         }
-        Value* mine =
-            record(builder, line, access, static_cast<Record>(scope_of(access.scope)) << kind_shift);
+        Value* mine = record(builder, line, access,
+                             static_cast<Record>(atomic_scope(access.scope, clusters_)) << kind_shift);
         BasicBlock* other = new_block(line, "race.atomics");
         BasicBlock* replace = new_block(line, "race.replace");
-        if (scope_of(access.scope) == AtomicScope::device) {
+        if (atomic_scope(access.scope, clusters_) == AtomicScope::device) {
             BasicBlock* alone = new_block(line, "race.alone");
             Value* saturated = builder.CreateAnd(
                 builder.CreateICmpEQ(
@@ -545,8 +545,8 @@ class RaceChecks {
     jit::FunctionContext head_;
     FlagAccesses flags_;
     AtomicIdioms idioms_;
-    std::set<const Instruction*> decided_;  ///< writes: PlainAccess::is_decided
-    bool barriers_only_, waits_;
+    std::set<const Instruction*> decided_;   ///< writes: PlainAccess::is_decided
+    bool barriers_only_, waits_, clusters_;  ///< clusters_: as uses_clusters() says
     MDNode* state_scope_;
 };
 
@@ -556,7 +556,7 @@ class RaceCheckInstrumentation final : public jit::Instrumentation {
     [[nodiscard]] std::string_view name() const override {
         return of_all_ ? "race_checks_of_all" : "race_checks";
     }
-    [[nodiscard]] std::uint32_t version() const override { return 12; }
+    [[nodiscard]] std::uint32_t version() const override { return 13; }
     [[nodiscard]] std::span<const jit::HookAddress> hooks() const override { return race_hooks(); }
 
     /// A dead load that races is a race.

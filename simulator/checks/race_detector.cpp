@@ -209,9 +209,62 @@ void RaceDetector::compare_atomic(Block& block, std::uint32_t thread, const Atom
     look_at(now, access.address, access.bytes);
 }
 
+/// In whose shared memory the address lies: in the block's, or in another's of its cluster. Null: in none.
+const RaceDetector::Block* RaceDetector::owner_of(const Block& block, std::uint64_t address) const {
+    const auto is_in = [&](const Block& of) { return address - of.shared_low < of.shared_bytes; };
+    if (is_in(block)) return &block;
+    if (address < first_shared_ || address >= end_of_shared_) return nullptr;
+    const auto other = std::ranges::find_if(blocks_, [&](const auto& each) { return is_in(*each); });
+    return other == blocks_.end() ? nullptr : other->get();
+}
+
+/// Whether one of the block's threads comes behind it.
+bool RaceDetector::knows(const Block& block, Record before) const {
+    const std::uint32_t different = block.sync.empty() ? 1 : block.threads;
+    for (std::uint32_t thread = 0; thread < different; ++thread)
+        if (is_ordered(before, block, thread)) return true;
+    return false;
+}
+
+void RaceDetector::compare_end(Block& block) {
+    if (!has_clusters_ || exhausted_ || block.shared_bytes == 0) return;
+    const std::uint32_t floor = std::max(block.first_epoch, launch_epoch_);
+    std::uint64_t word = block.shared_low;
+    const auto look = [&](Record before, AccessClass kind) {
+        const std::uint32_t epoch = epoch_of(before);
+        if (epoch < floor || epoch == pending_epoch || block.owns(epoch) || knows(block, before)) return;
+        report_end(block, before, kind, word);
+    };
+    for (; word < block.shared_low + block.shared_bytes; word += word_bytes) {
+        const Cell& cell = shadow_.cell(word);
+        look(cell.written, AccessClass::write);
+        if (scope_of(cell.atomic) != AtomicScope::mixed) look(cell.atomic, AccessClass::atomic);
+        for (const Record read : cell.read) look(read, AccessClass::read);
+        if (((cell.written | cell.atomic | cell.read[1]) & has_more) == 0) continue;
+        if (const CrowdedWord* crowd = shadow_.find_crowd(word))
+            for (const CrowdedAccess& each : crowd->accesses) look(each.record, each.kind);
+    }
+}
+
+void RaceDetector::report_end(const Block& block, Record before, AccessClass kind, std::uint64_t address) {
+    constexpr std::uint32_t the_end = ~std::uint32_t{0};
+    Race& race = races_[{site_of(before) | static_cast<std::uint32_t>(kind) << 16, the_end}];
+    if (race.pairs == 0) {
+        race.first = described(side_of(before, kind, block_of(epoch_of(before))));
+        race.second.block = race.shared_block = block.index;
+        race.cause = RaceCause::block_ends;
+        race.address = address;
+        race.bytes = word_bytes;
+        race.shared_low = block.shared_low;
+    }
+    ++race.pairs;
+    ++pairs_;
+    race.pair_bytes += count_of(bytes_of(before));
+}
+
 std::uint32_t RaceDetector::floor_of(const Block& block, std::uint64_t address) const {
-    const bool is_shared = address - block.shared_low < block.shared_bytes;
-    return is_shared ? std::max(block.first_epoch, launch_epoch_) : launch_epoch_;
+    const Block* owner = owner_of(block, address);
+    return owner != nullptr ? std::max(owner->first_epoch, launch_epoch_) : launch_epoch_;
 }
 
 /// Whether the record is of an access that happened before this one, or stands for none.
@@ -442,7 +495,9 @@ void RaceDetector::report(Record before, AccessClass kind, const Looked& now, co
             merged.cause = cause;
             merged.address = address;
             merged.bytes = static_cast<std::uint32_t>(element_bytes);
-            merged.shared_low = now.block.shared_bytes != 0 ? now.block.shared_low : 0;
+            const Block* owner = owner_of(now.block, word.address);
+            merged.shared_low = owner != nullptr ? owner->shared_low : 0;
+            merged.shared_block = owner != nullptr ? owner->index : 0;
             merged.old_value = content(address, element_bytes);
             merged.new_value = now.value;
             merged.has_new_value = now.written == WrittenValue::number && is_whole;

@@ -120,7 +120,8 @@ enum class RaceCause : std::uint8_t {
     no_barrier_before,   ///< another thread of the first's block published, without a barrier in between
     fence_missing,       ///< the first published by an atomic access without a fence in front of it
     fence_too_narrow,    ///< the same, with a fence of block scope
-    copy_pending         ///< the first is an asynchronous copy that its thread had not waited for
+    copy_pending,        ///< the first is an asynchronous copy that its thread had not waited for
+    block_ends           ///< the second is the end of the block whose shared memory it is
 };
 
 /// Races between two places, merged.
@@ -129,9 +130,10 @@ struct Race {
     RaceCause cause = RaceCause::no_barrier;
     std::uint64_t address = 0;  ///< of the example: what the second accesses, or its word of that
     std::uint32_t bytes = 0;
-    std::uint64_t shared_low = 0;  ///< of the second's block: where its shared memory begins; 0: it has none
-    std::uint64_t old_value = 0;   ///< what the memory held when the second was noticed, `bytes` of it
-    std::uint64_t new_value = 0;   ///< what the second writes there
+    std::uint64_t shared_low = 0;    ///< where the shared memory begins that it is in; 0: in none
+    std::uint64_t shared_block = 0;  ///< whose that is
+    std::uint64_t old_value = 0;     ///< what the memory held when the second was noticed, `bytes` of it
+    std::uint64_t new_value = 0;     ///< what the second writes there
     bool has_new_value = false;
     std::uint64_t pairs = 0;         ///< how many such races
     std::uint64_t pair_bytes = 0;    ///< of all of them
@@ -172,12 +174,17 @@ class RaceDetector {
     [[nodiscard]] Block& block_begins(std::uint64_t block, std::uint32_t threads,
                                       std::uint64_t shared_low = 0, std::uint64_t shared_bytes = 0);
     void block_ends(Block& block);
+    /// All its threads are over, before block_ends(): what other blocks of its cluster did in its shared
+    /// memory has to be ordered before that.
+    void compare_end(Block& block);
     [[nodiscard]] static BlockFloors* floors(Block& block);
 
     /// All threads of the block that have not ended have come.
     void block_barrier(Block& block);
     /// The same for all blocks; told for each of them.
     void grid_barrier(Block& block);
+    /// All threads of these blocks have arrived at the barrier of their cluster, and go on behind it.
+    void cluster_barrier(std::span<Block* const> blocks);
     /// A barrier for some threads: what `came` did is over for those that wait there.
     void named_barrier(Block& block, std::span<const std::uint32_t> came,
                        std::span<const std::uint32_t> waiting);
@@ -231,6 +238,9 @@ class RaceDetector {
     [[nodiscard]] Record present(Block& block, std::uint32_t thread);
     [[nodiscard]] Thread& sync_state(Block& block, std::uint32_t thread);
     [[nodiscard]] bool is_ordered(Record before, const Block& block, std::uint32_t thread) const;
+    [[nodiscard]] const Block* owner_of(const Block& block, std::uint64_t address) const;
+    [[nodiscard]] bool knows(const Block& block, Record before) const;
+    void report_end(const Block& block, Record before, AccessClass kind, std::uint64_t address);
     [[nodiscard]] std::uint32_t floor_of(const Block& block, std::uint64_t address) const;
     [[nodiscard]] bool is_over(Record record, const Looked& now) const;
     void compare(Record before, AccessClass kind, const Looked& now, const Word& word);
@@ -270,6 +280,9 @@ class RaceDetector {
     std::uint32_t launch_epoch_ = 0;  ///< everything before it is ordered before this launch, or grid barrier
     bool exhausted_ = false;
     bool keeps_records_ = false;
+    bool has_clusters_ = false;   ///< the launch's blocks may use each other's shared memory
+    std::uint32_t begun_at_ = 0;  ///< the last block's first epoch, if nothing has happened since; else 0
+    std::uint32_t first_begun_at_ = 0;  ///< the first one's of those that began one after another until then
     std::uint64_t pairs_ = 0;
     /// Which block drew the epochs from `first` to the next segment's.
     struct Segment {
@@ -278,7 +291,8 @@ class RaceDetector {
     };
     std::vector<Segment> segments_;
     std::vector<std::unique_ptr<Block>> blocks_, unused_;
-    std::unordered_map<std::uint64_t, SyncVariable> variables_;  ///< by address
+    std::uint64_t first_shared_ = ~std::uint64_t{0}, end_of_shared_ = 0;  ///< where all of them had theirs
+    std::unordered_map<std::uint64_t, SyncVariable> variables_;           ///< by address
     /// Accesses that are atomic to the detector, and none to whoever reads a report.
     struct Disguised {
         bool writes, is_volatile;

@@ -18,11 +18,6 @@ RaceDetector::Block& state_of(const execution::ObservedBlock& block) {
     return *static_cast<RaceDetector::Block*>(block.check_states[jit::race_state]);
 }
 
-AtomicScope atomic_scope(image::Scope scope) {
-    if (scope <= image::Scope::cluster) return AtomicScope::block;
-    return AtomicScope::device;
-}
-
 using findings::Finding;
 using findings::FindingKind;
 using findings::MemoryObject;
@@ -46,9 +41,8 @@ std::string cure(const Race& race) {
             return "no barrier of the block or the warp between them: the lanes of a warp need not run in "
                    "lockstep";
         case RaceCause::no_order:
-            return "nothing orders the blocks: there is no barrier for them but that of the grid, and no "
-                   "fence "
-                   "with an atomic operation that the other one waits for";
+            return "nothing orders the blocks: there is no barrier for them but those of the grid and of "
+                   "their cluster, and no fence with an atomic operation that the other one waits for";
         case RaceCause::not_atomic:
             return "one of the two is an atomic operation, and nothing orders the other one: either it has "
                    "to be atomic, too, or a fence with another atomic operation has to come in between";
@@ -72,6 +66,10 @@ std::string cure(const Race& race) {
                    "(cp.async.wait_group "
                    "or wait_all) before, and other threads have to meet that thread at a barrier behind the "
                    "wait";
+        case RaceCause::block_ends:
+            return "nothing orders the end of that block behind it, and with the block its shared memory "
+                   "ends: "
+                   "a barrier of the cluster is missing at the end of the kernel";
     }
     return "";
 }
@@ -104,7 +102,36 @@ std::string value_text(std::uint64_t value, std::uint32_t bytes, const std::opti
     return text ? *text : hexadecimal(value, bytes);
 }
 
+std::string pairs_text(const Race& race, const char* one, const char* several) {
+    return " (" + std::to_string(race.pairs) + (race.pairs == 1 ? one : several) + ", " +
+           std::to_string(race.pair_bytes) + (race.pair_bytes == 1 ? " byte)" : " bytes)");
+}
+
+/// Where shared memory is another block's of the cluster, whose it is.
+std::string owner_text(const Race& race, std::uint64_t accessed_by,
+                       const execution::ObserverFindings& launch) {
+    if (race.shared_low == 0 || race.shared_block == accessed_by) return "";
+    const std::string block = findings::coordinates(launch.coordinate(race.shared_block, 0));
+    return " of " + block.substr(block.find("ctaid"));
+}
+
+/// An access to shared memory of a block that may have ended.
+Finding finding_of_end(const Race& race, const execution::ObserverFindings& launch) {
+    Finding finding;
+    finding.kind = FindingKind::data_race;
+    finding.severity = findings::info(finding.kind).severity;
+    finding.object = launch.object(race.address, race.shared_low);
+    finding.thread = launch.coordinate(race.first.block, race.first.thread);
+    finding.location = launch.place(race.first.site);
+    finding.count = race.pairs;
+    finding.message = "data race: " + access_text(race.first, false) + " of " +
+                      object_text(finding.object, race.address) + owner_text(race, race.first.block, launch) +
+                      "; " + cure(race) + pairs_text(race, " access", " accesses");
+    return finding;
+}
+
 Finding finding_of(const Race& race, const execution::ObserverFindings& launch) {
+    if (race.cause == RaceCause::block_ends) return finding_of_end(race, launch);
     const bool is_note = race.equal_writes == race.pairs;
     Finding finding;
     finding.kind = is_note ? FindingKind::equal_writes : FindingKind::data_race;
@@ -126,11 +153,10 @@ Finding finding_of(const Race& race, const execution::ObserverFindings& launch) 
     finding.count = race.pairs;
     finding.message = (is_note ? "equal values are written by several threads: " : "data race: ") +
                       finding.accesses[1].what + " of " + object_text(finding.object, race.address) +
-                      ", and " + finding.accesses[0].what + " by " +
-                      findings::coordinates(finding.accesses[0].thread) +
-                      place_text(finding.accesses[0].location) + "; " + cure(race) + " (" +
-                      std::to_string(race.pairs) + (race.pairs == 1 ? " pair, " : " pairs, ") +
-                      std::to_string(race.pair_bytes) + (race.pair_bytes == 1 ? " byte)" : " bytes)");
+                      owner_text(race, race.second.block, launch) + ", and " + finding.accesses[0].what +
+                      " by " + findings::coordinates(finding.accesses[0].thread) +
+                      place_text(finding.accesses[0].location) + "; " + cure(race) +
+                      pairs_text(race, " pair", " pairs");
     return finding;
 }
 
@@ -171,8 +197,15 @@ void RaceObserver::named_barrier(const execution::ObservedBlock& block,
     detector_.named_barrier(state_of(block), came, barrier.waiting);
 }
 
-void RaceObserver::block_ends(const execution::ObservedBlock& block, execution::BlockEnd) {
+void RaceObserver::cluster_barrier(std::span<const execution::ObservedBlock> blocks) {
+    std::vector<RaceDetector::Block*> states;
+    for (const execution::ObservedBlock& block : blocks) states.push_back(&state_of(block));
+    detector_.cluster_barrier(states);
+}
+
+void RaceObserver::block_ends(const execution::ObservedBlock& block, execution::BlockEnd end) {
     blocks_.erase(block.block);
+    if (end == execution::BlockEnd::finished) detector_.compare_end(state_of(block));
     detector_.block_ends(state_of(block));
 }
 
@@ -206,7 +239,7 @@ void RaceObserver::access(execution::ThreadHandle& thread, const execution::Obse
                       : access.kind == AccessKind::write ? AtomicKind::store
                                                          : AtomicKind::update;
         atomic.wrote = access.kind != AccessKind::read;
-        atomic.scope = atomic_scope(access.scope);
+        atomic.scope = atomic_scope(access.scope, false);
         atomic.order = access.order;
         atomic.site = site;
         detector_.atomic(*block->second, thread.thread(), atomic);

@@ -34,6 +34,7 @@ class RaceObserver final : public execution::LaunchObserver, public execution::A
     void barrier(const execution::ObservedBlock& block, jit::BarrierKind kind) override;
     void named_barrier(const execution::ObservedBlock& block,
                        const execution::CompletedBarrier& barrier) override;
+    void cluster_barrier(std::span<const execution::ObservedBlock> blocks) override;
     void block_ends(const execution::ObservedBlock& block, execution::BlockEnd end) override;
     void allocated(std::uint64_t address, std::uint64_t bytes, std::string_view label) override;
     void freed(std::uint64_t address) override;

@@ -37,7 +37,8 @@ BlockFloors* RaceDetector::floors(Block& block) {
 
 void RaceDetector::launch_begins(RaceModel model) {
     model_ = model;
-    exhausted_ = false;
+    exhausted_ = has_clusters_ = false;
+    begun_at_ = 0;
     for (auto& block : blocks_) {  // of a launch that was given up
         forget_copies(*block);
         unused_.push_back(std::move(block));
@@ -102,9 +103,18 @@ RaceDetector::Block& RaceDetector::block_begins(std::uint64_t index, std::uint32
     block.groups.clear();
     block.present.resize(threads);
     const std::uint32_t epoch = draw(block);
-    block.first_epoch = block.segment_first = epoch;
+    // The blocks of a cluster begin one after another, and what the first one does at once in the shared
+    // memory of the last one is to count.
+    if (begun_at_ == 0 || epoch != begun_at_ + 1) first_begun_at_ = epoch;
+    begun_at_ = epoch;
+    block.segment_first = epoch;
+    block.first_epoch = first_begun_at_;
     block.shared_low = shared_low;
     block.shared_bytes = shared_bytes;
+    if (shared_bytes != 0) {
+        first_shared_ = std::min(first_shared_, shared_low);
+        end_of_shared_ = std::max(end_of_shared_, shared_low + shared_bytes);
+    }
     for (std::uint32_t thread = 0; thread < threads; ++thread)
         block.present[thread] = record_of(epoch, thread);
     block.floors = {record_of(launch_epoch_, 0),
@@ -118,6 +128,7 @@ RaceDetector::Block& RaceDetector::block_begins(std::uint64_t index, std::uint32
 }
 
 void RaceDetector::block_ends(Block& block) {
+    begun_at_ = 0;
     const auto found = std::ranges::find_if(blocks_, [&](const auto& each) { return each.get() == &block; });
     if (found == blocks_.end()) return;
     forget_copies(block);
@@ -266,6 +277,23 @@ void RaceDetector::grid_barrier(Block& block) {
     block_barrier(block);
     if (is_first) launch_epoch_ = block.phase();
     for (const auto& each : blocks_) each->floors.launch = record_of(launch_epoch_, 0);
+}
+
+void RaceDetector::cluster_barrier(std::span<Block* const> blocks) {
+    has_clusters_ = true;
+    KnownAccesses known, device, narrow;
+    for (Block* block : blocks) {
+        block_barrier(*block);
+        known.join(block->base);
+        known.add_block(block->index, block->phase() - 1);
+        device.join(block->fenced_device);
+        narrow.join(block->fenced_block);
+    }
+    for (Block* block : blocks) {
+        block->base.join(known);
+        block->fenced_device.join(device);
+        block->fenced_block.join(narrow);
+    }
 }
 
 void RaceDetector::named_barrier(Block& block, std::span<const std::uint32_t> came,

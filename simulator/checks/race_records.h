@@ -23,6 +23,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "simulator/image/scope.h"
+
 namespace cudasim::checks {
 
 using Record = std::uint64_t;
@@ -48,6 +50,11 @@ inline constexpr Record who_bits = ~((Record{1} << thread_shift) - 1);
 /// two_blocks: of device scope, and so is one of another block among `more`; mixed: `more` have other
 /// scopes than this one.
 enum class AtomicScope : std::uint8_t { block, device, two_blocks, mixed };
+/// @param clusters the kernel may access memory with other blocks of its cluster: then its scope is wide
+[[nodiscard]] constexpr AtomicScope atomic_scope(image::Scope scope, bool clusters) {
+    const image::Scope widest = clusters ? image::Scope::block : image::Scope::cluster;
+    return scope <= widest ? AtomicScope::block : AtomicScope::device;
+}
 
 [[nodiscard]] constexpr std::uint32_t epoch_of(Record record) {
     return static_cast<std::uint32_t>(record >> epoch_shift);

@@ -119,6 +119,8 @@ records::GpuLaunch gpu_launch_of(const LaunchRecord& record, std::vector<std::si
     }
     if (points_to_another_device(record))
         launch.refusal = "a parameter points to the memory of another device, which the record does not hold";
+    if (record.configuration.cluster_blocks() > 1)
+        launch.refusal = "it asks for clusters of several blocks, which records do not give to a GPU";
     std::ranges::sort(indices, {}, [&](std::size_t i) { return record.memory[i].address; });
     for (const std::size_t i : indices)
         launch.memory.push_back({.address = record.memory[i].address,

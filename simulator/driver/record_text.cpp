@@ -317,6 +317,7 @@ std::string to_json(const LaunchRecord& record, const Store& store) {
                                                  {"findings", stored(outcome.findings)},
                                                  {"printed", stored(outcome.printed)},
                                                  {"blocks_run", outcome.blocks_run}}}};
+    if (const auto& cluster = record.configuration.cluster) object["cluster"] = extents(*cluster);
     if (record.runs_in_front_end())
         object["front_end"] = chunk_list(store(record.front_end.bytes()));
     else
@@ -341,6 +342,7 @@ LaunchRecord from_json(std::string_view given, bool with_memory, const Fetch& fe
     record.display_name = members.string("display_name");
     record.configuration = {members.extents("grid"), members.extents("block"),
                             members.number("dynamic_shared_bytes", 64 << 20)};
+    if (members.find("cluster") != nullptr) record.configuration.cluster = members.extents("cluster");
     record.options = options_from(members.get("options"));
     for (const auto& each : members.array("arguments")) {
         const Members argument(&each, "arguments");

@@ -215,12 +215,12 @@ void describe_access(const Launch& launch, const BlockRun& block, const Runner& 
         return;
     }
     Nearest nearest;
-    const auto shared = reinterpret_cast<std::uint64_t>(block.shared());
+    const auto member = block.cluster_member_at(address);
     const auto stack_low = reinterpret_cast<std::uint64_t>(runner.stack.low);
     const auto stack_top = reinterpret_cast<std::uint64_t>(runner.stack.top);
     std::lock_guard lock(*launch.arena_mutex);
-    if (shared != 0 && address >= shared - SharedMemory::redzone &&
-        address < shared + SharedMemory::slot_bytes - SharedMemory::redzone) {
+    if (member) {
+        const auto shared = reinterpret_cast<std::uint64_t>(block.cluster_shared()[member->rank]);
         shared_object(launch, shared, address, nearest);
     } else if (address >= stack_low && address < stack_top) {
         finding.kind = FindingKind::out_of_bounds_local;
@@ -253,7 +253,10 @@ void describe_access(const Launch& launch, const BlockRun& block, const Runner& 
         return;
     }
     finding.object = nearest.object;
-    if (nearest.inside) {
+    if (member && member->is_over) {
+        finding.kind = FindingKind::out_of_bounds_shared;
+        finding.message = relation(fault, nearest.object);
+    } else if (nearest.inside) {
         describe_inside(fault, nearest, finding);
     } else {
         finding.kind = kind_for(nearest.object);
@@ -261,6 +264,10 @@ void describe_access(const Launch& launch, const BlockRun& block, const Runner& 
         if (nearest.object.space == "shared" && nearest.object.bytes == 0)
             finding.message += ": the launch gives the kernel no dynamic shared memory";
     }
+    if (member && member->block != block.block())
+        finding.message += " of block " + std::to_string(member->block) + ", rank " +
+                           std::to_string(member->rank) + " in the cluster" +
+                           (member->is_over ? ": that block has ended" : "");
 }
 
 }  // namespace cudasim::execution

@@ -46,6 +46,7 @@ std::string in_part(const NamedBarriers::Progress& progress) {
 bool BlockRun::arrive_at_named(Runner* runner, std::uint32_t& first) {
     ended(first, runner->thread);
     first = runner->thread;
+    if (jit::is_of_cluster(runner->named.kind)) return arrive_at_cluster(runner);
     const Misuse misuse = named_.arrive(runner, warps_, context_.thread_count);
     if (misuse != Misuse::none) {
         runner->fault = {};
@@ -71,7 +72,7 @@ void BlockRun::complete_named() {
         if (barrier.missing != 0 && !barrier.waiting.empty()) {
             const Runner* lowest = *std::ranges::min_element(barrier.waiting, {}, &Runner::thread);
             report_early_exit({lowest->thread, lowest->site, lowest->named.kind}, barrier.missing,
-                              static_cast<std::uint32_t>(barrier.waiting.size()), false);
+                              barrier.waiting.size(), "", context_.thread_count);
         }
         if (!began_) return;
         std::vector<std::uint32_t> waiting;
@@ -79,6 +80,36 @@ void BlockRun::complete_named() {
         launch_->options.observers.named_barrier(
             observed(), {barrier.number, barrier.threads, barrier.arrivals, waiting});
     });
+}
+
+/// Thread 0 signals its block's arrival (cooperative_groups/details/sync.h of CUDA's toolkit, sync_grids).
+bool BlockRun::first_thread_is_over() const {
+    return over_ != 0 && faulted_ == 0 && waiters().front().thread != 0;
+}
+
+void BlockRun::pass_grid_barrier() {
+    at_grid_ = false;
+    idle_rounds_ = 0;
+    release_waiting();
+}
+
+std::int32_t BlockRun::barrier_result() const {
+    switch (barrier_kind_) {
+        case jit::BarrierKind::plain:
+        case jit::BarrierKind::grid:
+            return 0;
+        case jit::BarrierKind::count:
+            return static_cast<std::int32_t>(votes_);
+        case jit::BarrierKind::all:
+            return votes_ == waiting_count_;
+        case jit::BarrierKind::any:
+            return votes_ != 0;
+        case jit::BarrierKind::arrive:  // of named barriers only
+        case jit::BarrierKind::cluster_arrive:
+        case jit::BarrierKind::cluster_wait:
+            break;
+    }
+    return 0;
 }
 
 /// Their turn is now, in the order of the phase.
@@ -92,7 +123,8 @@ void BlockRun::run_named() {
 void BlockRun::add_named_groups(std::vector<WaitingGroup>& groups) const {
     std::map<std::uint32_t, std::vector<Waiter>> by_number;
     for (const Runner* runner : named_.waiting())
-        by_number[runner->named.number].push_back({runner->thread, runner->site, runner->named.kind});
+        if (!jit::is_of_cluster(runner->named.kind))
+            by_number[runner->named.number].push_back({runner->thread, runner->site, runner->named.kind});
     for (const auto& [number, threads] : by_number) {
         const auto progress = named_.progress(number);
         const std::string state =

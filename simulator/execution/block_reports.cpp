@@ -106,6 +106,11 @@ std::vector<WaitingGroup> BlockRun::places() const {
     add_groups(groups, {at_block, waiting.end()}, "waiting at barrier");
     add_groups(groups, {waiting.begin(), at_block}, "waiting at grid barrier");
     add_named_groups(groups);
+    std::vector<Waiter> at_cluster;
+    for (const Runner* runner : named_.cluster().waiting())
+        at_cluster.push_back({runner->thread, runner->site, runner->named.kind});
+    sort_by_thread(at_cluster);
+    add_groups(groups, at_cluster, "waiting at cluster barrier");
     add_groups(groups, in_warps, "waiting in a warp operation");
     add_groups(groups, running, "running");
     return groups;
@@ -199,8 +204,8 @@ void BlockRun::report_missing_first_thread() {
 }
 
 /// Once per place (C4): for the lowest block, whatever the number of workers.
-void BlockRun::report_early_exit(const Waiter& lowest, std::uint32_t missing, std::uint32_t waiting,
-                                 bool grid) {
+void BlockRun::report_early_exit(const Waiter& lowest, std::uint64_t missing, std::uint64_t waiting,
+                                 const char* barrier, std::uint64_t of) {
     const std::uint32_t here = place(lowest.site);
     if (here < launch_->early_exit_block.size()) {
         std::atomic<std::uint64_t>& known = launch_->early_exit_block[here];
@@ -214,9 +219,7 @@ void BlockRun::report_early_exit(const Waiter& lowest, std::uint32_t missing, st
     finding.count = 1;
     finding.threads = missing;
     finding.message = std::to_string(missing) + (missing == 1 ? " thread" : " threads") + " of " +
-                      std::to_string(context_.thread_count) +
-                      (grid ? " ended without reaching the grid barrier at which "
-                            : " ended without reaching the barrier at which ") +
+                      std::to_string(of) + " ended without reaching the " + barrier + "barrier at which " +
                       std::to_string(waiting) + (waiting == 1 ? " thread waits" : " threads wait");
     if (launch_->stops) {
         launch_->stops->tell_report(*worker_, *this, finding);

@@ -36,7 +36,7 @@ void prefetch(const std::vector<Runner*>& batch, std::size_t next) {
 }  // namespace
 
 void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::uint64_t turn,
-                     std::byte* shared) {
+                     std::span<std::byte* const> shared) {
     worker_ = &worker;
     launch_ = &launch;
     began_ = before_turn_ = false;
@@ -46,7 +46,7 @@ void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::u
     store(context_.ntid, launch.configuration.block);
     store(context_.nctaid, launch.configuration.grid);
     context_.thread_count = static_cast<std::uint32_t>(launch.configuration.block.volume());
-    context_.shared_base = shared;
+    join_cluster(shared);
     context_.dynamic_shared_bytes = static_cast<std::uint32_t>(launch.configuration.dynamic_shared_bytes);
     context_.parameters = launch.parameters.data();
     context_.globals_base = reinterpret_cast<std::byte*>(launch.globals_base);
@@ -60,7 +60,7 @@ void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::u
     const bool is_compiled_for_stops = launch.kernel && !launch.kernel->stops.places.empty();
     if (launch.can_stop || !thread_stops_.empty() || is_compiled_for_stops) [[unlikely]]
         start_stops();
-    if (launch.shared_bytes != 0) memory::fill_poison(shared, launch.shared_bytes);
+    if (launch.shared_bytes != 0) memory::fill_poison(context_.shared_base, launch.shared_bytes);
     if (launch.can_stop) [[unlikely]]
         launch.stops->block_begins(context_, block);
     coroutines_.start(launch.kernel.get(), context_.thread_count, context_);
@@ -248,6 +248,7 @@ BlockRun::State BlockRun::run_threads() {
         } else if (warps_.answer_active()) {
             progress_ = true;
         } else if (spinning_.empty() && all_wait()) {
+            if (!named_.cluster().waiting().empty()) break;  // the others may wait for one of these
             progress_ = true;
             if (lanes_waiting() != 0) {
                 report_missing_lanes();
@@ -266,10 +267,11 @@ BlockRun::State BlockRun::run_threads() {
             break;
         }
     }
-    if (spinning_.empty()) return State::over;
+    const bool at_cluster = !named_.cluster().waiting().empty();
+    if (spinning_.empty() && !at_cluster) return State::over;
     if (waiting_.size() != waiting_before_ || interleaving_.has_moved()) progress_ = true;
     idle_rounds_ = progress_ ? 0 : idle_rounds_ + 1;
-    return State::spinning;
+    return spinning_.empty() ? State::at_cluster : State::spinning;
 }
 
 /// Every thread of a coroutine kernel gets its turn, and those of the others that wait at the barrier.
@@ -483,10 +485,11 @@ void BlockRun::ended(std::uint32_t first, std::uint32_t last) {
 void BlockRun::lanes_end(std::uint32_t first, std::uint32_t last) {
     if (!warps_.tracks()) return;
     warps_.end(first, last);
-    if (!named_.in_use()) [[likely]]
+    if (!named_.in_use() && context_.cluster_blocks == 1) [[likely]]
         return;
     named_.threads_ended(first, last, warps_);
     complete_named();
+    if (first != last) settle_cluster();
 }
 
 /// A lane that its own mask does not name has no meaning (PTX ISA: undefined behaviour).
@@ -540,7 +543,8 @@ BlockRun::Completion BlockRun::complete_barrier() {
         return Completion::over;
     }
     if (over_ != 0)
-        report_early_exit(waiters().front(), over_, waiting_count_, barrier_kind_ == jit::BarrierKind::grid);
+        report_early_exit(waiters().front(), over_, waiting_count_,
+                          barrier_kind_ == jit::BarrierKind::grid ? "grid " : "", context_.thread_count);
     context_.barrier_result = barrier_result();
     if (barrier_kind_ == jit::BarrierKind::grid) {
         at_grid_ = true;
@@ -549,34 +553,6 @@ BlockRun::Completion BlockRun::complete_barrier() {
     }
     release_waiting();
     return Completion::goes_on;
-}
-
-/// Thread 0 signals its block's arrival (cooperative_groups/details/sync.h of CUDA's toolkit, sync_grids).
-bool BlockRun::first_thread_is_over() const {
-    return over_ != 0 && faulted_ == 0 && waiters().front().thread != 0;
-}
-
-void BlockRun::pass_grid_barrier() {
-    at_grid_ = false;
-    idle_rounds_ = 0;
-    release_waiting();
-}
-
-std::int32_t BlockRun::barrier_result() const {
-    switch (barrier_kind_) {
-        case jit::BarrierKind::plain:
-        case jit::BarrierKind::grid:
-            return 0;
-        case jit::BarrierKind::count:
-            return static_cast<std::int32_t>(votes_);
-        case jit::BarrierKind::all:
-            return votes_ == waiting_count_;
-        case jit::BarrierKind::any:
-            return votes_ != 0;
-        case jit::BarrierKind::arrive:  // of named barriers only
-            break;
-    }
-    return 0;
 }
 
 void BlockRun::abandon() {

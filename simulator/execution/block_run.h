@@ -15,6 +15,7 @@
 // threads it says as findings.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -35,16 +36,45 @@ class Worker;
 
 class BlockRun {
   public:
-    enum class State { over, spinning, at_grid };
+    /// at_cluster: its threads that have not ended wait, some at the barrier of the cluster.
+    enum class State { over, spinning, at_grid, at_cluster };
 
     /// Takes its place: fresh context, fresh shared memory.
     /// @param turn number of the block in the order in which blocks start
-    void start(Worker& worker, Launch& launch, std::uint64_t block, std::uint64_t turn, std::byte* shared);
+    /// @param shared of the blocks of its cluster, by rank
+    void start(Worker& worker, Launch& launch, std::uint64_t block, std::uint64_t turn,
+               std::span<std::byte* const> shared);
     /// Memory that is not there ends the launch.
     [[nodiscard]] State advance();
     /// All its threads that have not ended wait at a grid barrier, and all blocks have come: they go on in
     /// advance().
     void pass_grid_barrier();
+    // Its cluster (cluster_blocks.cpp).
+    /// Completes the cluster's barrier if all of its threads have arrived that have not ended.
+    /// @param arriving whose thread has just arrived; null: nobody's
+    void settle_cluster(const Runner* arriving = nullptr);
+    /// What advance() says with State::at_cluster is so still.
+    [[nodiscard]] bool waits_for_cluster() const;
+    /// Those that have begun and are not over, this one among them, by rank.
+    [[nodiscard]] std::vector<BlockRun*> blocks_of_cluster();
+    /// The linear indices of all of its blocks, by rank.
+    [[nodiscard]] std::vector<std::uint64_t> cluster_indices() const;
+    /// All its threads that have not ended have arrived at the cluster's barrier.
+    [[nodiscard]] bool has_come_to_cluster() const;
+    /// The threads of its cluster wait for each other, and none can go on: says so, and forgets them.
+    void end_stuck_cluster();
+    /// The shared memory of the cluster's blocks, by rank: of those that are over, too.
+    [[nodiscard]] std::span<std::byte* const> cluster_shared() const {
+        return std::span(cluster_shared_).first(context_.cluster_blocks);
+    }
+    /// A block of the cluster, by its rank.
+    struct ClusterMember {
+        std::uint32_t rank = 0;
+        std::uint64_t block = 0;
+        bool is_over = false;
+    };
+    /// In whose shared memory, or just beside it, the address lies.
+    [[nodiscard]] std::optional<ClusterMember> cluster_member_at(std::uint64_t address) const;
     /// Tells the launch's observers that the block is over, if they were told that it began.
     void tell_end();
     /// Gives the block to another worker, which runs it from now on.
@@ -163,6 +193,13 @@ class BlockRun {
     void refuse_mask(Runner* runner);
     // Barriers for some of the threads (block_barriers.cpp).
     [[nodiscard]] bool arrive_at_named(Runner* runner, std::uint32_t& first);
+    // The barrier of its cluster (cluster_blocks.cpp).
+    void join_cluster(std::span<std::byte* const> shared);
+    [[nodiscard]] bool arrive_at_cluster(Runner* runner);
+    [[nodiscard]] std::uint64_t block_of_cluster(std::uint32_t rank) const;
+    void tell_cluster_barrier(std::span<BlockRun* const> blocks) const;
+    void report_missing_in_cluster(std::span<BlockRun* const> blocks, const Runner* arriving);
+    void report_stuck_cluster(std::span<BlockRun* const> blocks);
     void complete_named();
     void run_named();
     void report_named_deadlock();
@@ -172,7 +209,9 @@ class BlockRun {
     [[nodiscard]] findings::Finding finding_of_waiters(findings::FindingKind kind) const;
     void report_missing_lanes();
     void report_divergence();
-    void report_early_exit(const Waiter& lowest, std::uint32_t missing, std::uint32_t waiting, bool grid);
+    /// @param barrier what is called so in front of "barrier"; @param of how many threads it waits for
+    void report_early_exit(const Waiter& lowest, std::uint64_t missing, std::uint64_t waiting,
+                           const char* barrier, std::uint64_t of);
     void arrive(Runner* runner);
     bool all_wait();
     [[nodiscard]] std::uint32_t lanes_waiting() const {
@@ -187,6 +226,7 @@ class BlockRun {
                     const char* state) const;
 
     jit::BlockContext context_{};
+    std::array<std::byte*, jit::most_cluster_blocks> cluster_shared_{};
     Worker* worker_ = nullptr;
     Launch* launch_ = nullptr;
     std::uint64_t block_ = 0, turn_ = 0;

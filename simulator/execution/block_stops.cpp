@@ -298,6 +298,9 @@ Runner* BlockRun::carrier_of(std::uint32_t thread) const {
 bool BlockRun::accessible(std::uint32_t thread, std::uint64_t address, std::size_t bytes, bool write) const {
     if (bytes == 0) return true;
     if (contains(context_.shared_base, launch_->shared_bytes, address, bytes)) return true;
+    for (const std::byte* shared : cluster_shared())
+        if (contains(shared, launch_->shared_bytes, address, bytes))
+            return memory::Shadow::instance().allows(address, bytes, write);
     const std::uint64_t frame = launch_->kernel ? launch_->kernel->coroutine_frame_bytes : 0;
     if (coroutines_.active() && contains(coroutines_.frames().data() + thread * frame, frame, address, bytes))
         return true;

@@ -32,6 +32,13 @@ ThreadWait BlockRun::wait_of(std::uint32_t thread) const {
     }
     if (state != ThreadState::at_barrier) return wait;
     const std::vector<Runner*> named = named_.waiting();
+    if (runner_of(named_.cluster().waiting(), thread) != nullptr) {
+        wait.kind = Kind::cluster;
+        for (std::uint32_t other = 0; other < places.size(); ++other)
+            if (!named_.cluster().has_arrived(other) && can_come(places[other].state))
+                wait.threads.push_back(other);
+        return wait;
+    }
     if (const Runner* runner = runner_of(named, thread)) {
         const NamedBarriers::Progress progress = named_.progress(runner->named.number);
         wait.kind = Kind::named_barrier;
@@ -39,7 +46,8 @@ ThreadWait BlockRun::wait_of(std::uint32_t thread) const {
         wait.arrived = progress.arrived + progress.in_part;
         for (std::uint32_t other = 0; other < places.size(); ++other) {
             const Runner* there = runner_of(named, other);
-            const bool has_come = there != nullptr && there->named.number == runner->named.number;
+            const bool has_come = there != nullptr && !jit::is_of_cluster(there->named.kind) &&
+                                  there->named.number == runner->named.number;
             if (!has_come && can_come(places[other].state)) wait.threads.push_back(other);
         }
         return wait;

@@ -42,7 +42,7 @@ std::size_t Worker::blocks_in_their_turn() const {
 
 bool Worker::may_start_block(const Launch& launch) {
     const std::size_t held = launch.stops ? blocks_in_their_turn() : resident_.size() + at_grid_.size();
-    if (held >= launch.resident_blocks) return false;
+    if (held + launch.blocks_at_a_time > launch.resident_blocks) return false;
     if (!launch.all_resident || !launch.helpers_woken || held < launch.blocks_per_worker ||
         !launch.blocks_left())
         return true;
@@ -73,7 +73,8 @@ void Worker::wait_for_grid(Launch& launch) {
             launch.grid.leave_unstarted(blocks);
     }
     const bool blocks_left = launch.blocks_left();
-    if (blocks_left && !launch.all_resident && blocks_in_their_turn() >= launch.resident_blocks) {
+    if (blocks_left && !launch.all_resident &&
+        blocks_in_their_turn() + launch.blocks_at_a_time > launch.resident_blocks) {
         launch.request_stop(Stop::deadlock);  // a host kernel of which nobody knew that it is cooperative
         return;
     }

@@ -375,6 +375,7 @@ LaunchResult Device::launch(LoadedImage& image, std::string_view kernel,
                             const LaunchOptions& options) {
     const memory::host_guard::EngineAccess access;
     check_configuration(state_->profile, configuration);
+    check_clusters(state_->profile, configuration);
     image::HostPoll poll;
     bool cancelled = false;
     if (options.poll_host)

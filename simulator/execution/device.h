@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -81,6 +82,10 @@ enum class Carrier { automatic, fiber };
 struct LaunchConfiguration {
     Dim3 grid, block;
     std::uint64_t dynamic_shared_bytes = 0;
+    /// Blocks of each cluster by axis; none: the launch asks for no clusters, and every block is one.
+    std::optional<Dim3> cluster = std::nullopt;
+
+    [[nodiscard]] std::uint64_t cluster_blocks() const { return cluster ? cluster->volume() : 1; }
 };
 
 /// How far a launch is.

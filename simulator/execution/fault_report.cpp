@@ -62,7 +62,18 @@ findings::IndexFault index_of(const Fault& fault) {
     return {fault.index, fault.size, fault.axis, fault.is_unsigned};
 }
 
+/// mapa (PTX ISA), cluster_group::map_shared_rank().
+std::string wrong_rank(const Fault& fault) {
+    if (fault.index < fault.size)
+        return "the address that is to be mapped to another block of the cluster lies in no shared memory of "
+               "the cluster";
+    return "there is no block of rank " + std::to_string(fault.index) + " in a cluster of " +
+           std::to_string(fault.size) + (fault.size == 1 ? " block" : " blocks");
+}
+
 std::string wrong_barrier(const Runner& runner) {
+    if (jit::is_of_cluster(runner.named.kind))
+        return std::string("the barrier of the cluster: ") + runner.fault.what;
     const std::string number = std::to_string(runner.named.number);
     const std::string threads = std::to_string(runner.named.threads);
     std::string text = "barrier " + number;
@@ -122,6 +133,9 @@ Finding describe_fault(const Launch& launch, const BlockRun& block, const Runner
             break;
         case Fault::Source::host:
             finding.kind = FindingKind::kernel_exception;
+            break;
+        case Fault::Source::cluster:
+            finding.message = wrong_rank(fault);
             break;
         case Fault::Source::barrier:
             finding.message = wrong_barrier(runner);

@@ -5,6 +5,7 @@
 #include "simulator/execution/device.h"
 #include "simulator/execution/interleaving.h"
 #include "simulator/execution/runner.h"
+#include "simulator/execution/shared_memory.h"
 #include "simulator/execution/stop.h"
 #include "simulator/execution/worker.h"
 #include "simulator/memory/shadow.h"
@@ -62,6 +63,26 @@ std::int32_t cudasim_hook_named_barrier(ThreadContext* context, std::int32_t kin
     runner.event = Event::at_named_barrier;
     runner.fiber.suspend();
     return runner.named.result;
+}
+
+std::uint64_t cudasim_hook_map_shared(ThreadContext* context, std::uint64_t address, std::uint32_t rank,
+                                      std::uint32_t site) {
+    const jit::BlockContext& block = *context->block;
+    const std::int32_t owner = SharedMemory::rank_of(block, address);
+    if (rank < block.cluster_blocks && owner >= 0)
+        return address - reinterpret_cast<std::uint64_t>(block.cluster_shared_base[owner]) +
+               reinterpret_cast<std::uint64_t>(block.cluster_shared_base[rank]);
+    Fault fault;
+    fault.kind = FindingKind::out_of_bounds_shared;
+    fault.source = Fault::Source::cluster;
+    fault.address = address;
+    fault.index = rank;
+    fault.size = block.cluster_blocks;
+    end(runner_of(context), site, fault);
+}
+
+std::int32_t cudasim_hook_shared_rank(ThreadContext* context, std::uint64_t address, std::uint32_t) {
+    return SharedMemory::rank_of(*context->block, address);
 }
 
 std::uint64_t cudasim_hook_warp(ThreadContext* context, std::int32_t kind, std::uint32_t mask,

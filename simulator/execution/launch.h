@@ -75,6 +75,7 @@ struct Launch {
     bool all_resident = false;  ///< a cooperative launch whose blocks all fit on the device at once
     GridBarrier grid;
     std::uint64_t blocks_per_worker = 0;           ///< a fair share
+    std::uint64_t blocks_at_a_time = 1;            ///< that start together, on one worker: those of a cluster
     std::span<const std::uint32_t> barrier_place;  ///< site → lowest site at the same source place
 
     std::vector<std::atomic<std::uint64_t>>
@@ -130,39 +131,21 @@ struct Launch {
     }
     /// An allocation failed: the launch ends with a finding that says so.
     void run_out_of_memory(const findings::ThreadCoordinate& thread, std::uint64_t stacks) noexcept;
-    /// The linear index of the next block to start, and how many were started before it; false when all have
-    /// been.
-    [[nodiscard]] bool take_block(std::uint64_t& block, std::uint64_t& turn) {
+    /// How many blocks were started before the next one, which block_of() names; the turns behind it are
+    /// taken, too, where several start at a time. False when all have been.
+    [[nodiscard]] bool take_turn(std::uint64_t& turn) {
         if (no_new_blocks.load(std::memory_order_relaxed)) return false;
-        do turn = next_block.fetch_add(1, std::memory_order_relaxed);
-        while (!started_before.empty() && started_before.erase(turn) != 0);
-        if (turn >= block_count) return false;
-        block = block_of(turn);
-        return true;
+        do turn = next_block.fetch_add(blocks_at_a_time, std::memory_order_relaxed);
+        while (!started_before.empty() && forget_started(turn));
+        return turn < block_count;
     }
     /// The block whose turn it is. @param turn below block_count
     [[nodiscard]] std::uint64_t block_of(std::uint64_t turn) const {
-        switch (options.order()) {
-            case Policy::forward:
-                break;
-            case Policy::reverse:
-                return block_count - 1 - turn;
-            default:
-                return RandomOrder(options.seed, block_count)(turn);
-        }
-        return turn;
+        return blocks_at_a_time == 1 ? at_turn(turn, block_count) : block_of_clusters(turn);
     }
     /// The turn of a block of the grid.
     [[nodiscard]] std::uint64_t turn_of(std::uint64_t block) const {
-        switch (options.order()) {
-            case Policy::forward:
-                break;
-            case Policy::reverse:
-                return block_count - 1 - block;
-            default:
-                return RandomOrder(options.seed, block_count).index_of(block);
-        }
-        return block;
+        return blocks_at_a_time == 1 ? turn_at(block, block_count) : turn_of_clusters(block);
     }
     /// In its turn or before.
     [[nodiscard]] bool was_started(std::uint64_t block) const {
@@ -202,6 +185,41 @@ struct Launch {
     [[nodiscard]] findings::CallChain location(std::uint32_t site) const {
         if (host_kernel) return host_kernel->location(site);
         return kernel && site < kernel->sites.size() ? kernel->sites[site] : findings::CallChain{};
+    }
+
+  private:
+    /// Which of `count` things has this turn.
+    [[nodiscard]] std::uint64_t at_turn(std::uint64_t turn, std::uint64_t count) const {
+        switch (options.order()) {
+            case Policy::forward:
+                break;
+            case Policy::reverse:
+                return count - 1 - turn;
+            default:
+                return RandomOrder(options.seed, count)(turn);
+        }
+        return turn;
+    }
+    /// The turn of one of them.
+    [[nodiscard]] std::uint64_t turn_at(std::uint64_t index, std::uint64_t count) const {
+        switch (options.order()) {
+            case Policy::forward:
+                break;
+            case Policy::reverse:
+                return count - 1 - index;
+            default:
+                return RandomOrder(options.seed, count).index_of(index);
+        }
+        return index;
+    }
+    // Clusters have their turns one after another (cluster_blocks.cpp).
+    [[nodiscard]] std::uint64_t block_of_clusters(std::uint64_t turn) const;
+    [[nodiscard]] std::uint64_t turn_of_clusters(std::uint64_t block) const;
+    /// Whether those whose turn this is were started before it.
+    [[nodiscard]] bool forget_started(std::uint64_t turn) {
+        bool any = false;
+        for (std::uint64_t i = 0; i < blocks_at_a_time; ++i) any |= started_before.erase(turn + i) != 0;
+        return any;
     }
 };
 

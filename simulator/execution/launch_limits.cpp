@@ -42,6 +42,32 @@ void check_configuration(const DeviceProfile& profile, const LaunchConfiguration
         refuse("a block size", configuration.block.volume(), profile, profile.max_threads_per_block);
 }
 
+bool has_clusters(const DeviceProfile& profile) {
+    return profile.compute_capability_major >= 9;
+}
+
+void check_clusters(const DeviceProfile& profile, const LaunchConfiguration& configuration) {
+    if (!configuration.cluster) return;
+    const Dim3 &cluster = *configuration.cluster, &grid = configuration.grid;
+    const auto text = [](const Dim3& of) {
+        return '(' + std::to_string(of.x) + ", " + std::to_string(of.y) + ", " + std::to_string(of.z) + ')';
+    };
+    const auto refuse_size = [&](const std::string& reason) {
+        throw CudaError(CudaResult::invalid_cluster_size,
+                        "clusters of " + text(cluster) + " blocks" + reason);
+    };
+    if (!has_clusters(profile))
+        throw CudaError(CudaResult::not_supported,
+                        "clusters of blocks come with compute capability 9.0, and " + profile.name + " has " +
+                            std::to_string(profile.compute_capability_major) + "." +
+                            std::to_string(profile.compute_capability_minor));
+    if (cluster.volume() == 0) refuse_size(": a cluster has at least one block");
+    if (cluster.volume() > jit::most_cluster_blocks)
+        refuse_size(", and a cluster has at most " + std::to_string(jit::most_cluster_blocks));
+    if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0)
+        refuse_size(" do not divide a grid of " + text(grid));
+}
+
 void check_shared_memory(const DeviceProfile& profile, std::uint64_t static_bytes,
                          std::uint64_t dynamic_bytes) {
     if (static_bytes > profile.shared_per_block)
@@ -76,6 +102,13 @@ unsigned blocks_per_multiprocessor(const DeviceProfile& profile, std::uint64_t b
         blocks = std::min(blocks, profile.shared_per_multiprocessor / used);
     }
     return static_cast<unsigned>(blocks);
+}
+
+/// The groups of multiprocessors that a cluster has to fit into (GPCs) are not modelled: how many of them a
+/// GPU has, and of which size, differs from one to the next.
+std::uint64_t active_clusters(const DeviceProfile& profile, std::uint64_t cluster_blocks,
+                              std::uint64_t resident) {
+    return resident * profile.multiprocessors / cluster_blocks;
 }
 
 unsigned occupancy(const DeviceProfile& profile, std::uint64_t block_threads, std::uint64_t shared_bytes) {

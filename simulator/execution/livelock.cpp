@@ -101,9 +101,12 @@ void Worker::detect_livelock(Launch& launch) {
 }
 
 void Worker::report_livelock(Launch& launch) {
-    BlockRun* lowest = resident_.front().get();
-    for (const auto& block : resident_)
-        if (block->block() < lowest->block()) lowest = block.get();
+    BlockRun* lowest = nullptr;
+    for (const auto& block : resident_) {
+        if (block->spinning().empty()) continue;  // all of it waits for its cluster
+        if (lowest == nullptr || block->block() < lowest->block()) lowest = block.get();
+    }
+    if (lowest == nullptr) return;
     const Runner* spinner =
         *std::min_element(lowest->spinning().begin(), lowest->spinning().end(),
                           [](const Runner* a, const Runner* b) { return a->thread < b->thread; });
@@ -128,7 +131,8 @@ void Worker::report_livelock(Launch& launch) {
 void Worker::hand_over(Launch& launch, std::vector<std::unique_ptr<BlockRun>>& blocks) {
     std::lock_guard lock(launch.orphans_mutex);
     for (auto& block : blocks) {
-        if (launch.shared_bytes != 0) slot_layouts_.erase(block->shared());
+        if (launch.shared_bytes != 0)
+            for (std::byte* slot : block->cluster_shared()) slot_layouts_.erase(slot);
         launch.orphans.push_back(std::move(block));
     }
     blocks.clear();
@@ -137,7 +141,10 @@ void Worker::hand_over(Launch& launch, std::vector<std::unique_ptr<BlockRun>>& b
 void Worker::adopt_orphans(Launch& launch) {
     std::lock_guard lock(launch.orphans_mutex);
     for (auto& block : launch.orphans) {
-        if (launch.shared_bytes != 0) slot_layouts_[block->shared()] = launch.shared_layout;
+        if (launch.shared_bytes != 0) {
+            for (std::byte* slot : block->cluster_shared()) slot_layouts_.try_emplace(slot, 0);
+            slot_layouts_[block->shared()] = launch.shared_layout;
+        }
         block->move_to(*this);
         spinning_ = false;
         if (block->is_at_grid() && block->grid_generation() == grid_generation_) {

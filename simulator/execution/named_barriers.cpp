@@ -2,6 +2,7 @@
 #include "simulator/execution/named_barriers.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace cudasim::execution {
 
@@ -21,6 +22,7 @@ void NamedBarriers::forget() {
     by_warp_.clear();
     free_.clear();
     waiting_count_ = 0;
+    cluster_.forget();
 }
 
 void NamedBarriers::use(std::uint32_t block_threads) {
@@ -37,7 +39,7 @@ NamedBarriers::Misuse NamedBarriers::arrive(Runner* runner, const WarpOperations
     if (named.number >= jit::barriers_per_block) return Misuse::number;
     const bool whole_block = named.threads == jit::all_threads;
     if (!whole_block && (named.threads == 0 || named.threads % jit::warp_size != 0)) return Misuse::threads;
-    if (!in_use()) use(block_threads);
+    if (arrivals_.empty()) use(block_threads);
     Barrier& barrier = barriers_[named.number];
     const std::uint32_t threads = whole_block ? lanes_ : named.threads;
     const BarrierKind kind = votes(named.kind) ? named.kind : BarrierKind::plain;
@@ -82,6 +84,7 @@ void NamedBarriers::count(std::uint32_t number, std::uint32_t warp, const WarpOp
 
 void NamedBarriers::threads_ended(std::uint32_t first, std::uint32_t last, const WarpOperations& warps) {
     if (first == last) return;
+    cluster_.threads_ended(first, last);
     for (std::uint32_t number = 0; number < barriers_.size(); ++number) {
         if (barriers_[number].threads == 0) continue;
         for (std::uint32_t warp = first / jit::warp_size; warp <= (last - 1) / jit::warp_size; ++warp)
@@ -160,8 +163,8 @@ void NamedBarriers::take(Runner* runner) {
 }
 
 std::vector<Runner*> NamedBarriers::waiting() const {
-    std::vector<Runner*> result;
-    if (waiting_count_ == 0) return result;
+    std::vector<Runner*> result = cluster_.waiting();
+    if (waiting_count() == 0) return result;
     for (const Barrier& barrier : barriers_)
         result.insert(result.end(), barrier.waiting.begin(), barrier.waiting.end());
     std::ranges::sort(result, {}, [](const Runner* runner) { return runner->thread; });
@@ -172,11 +175,13 @@ bool NamedBarriers::holds(const Runner* runner) const {
     const auto in = [&](const std::vector<Runner*>& list) {
         return std::ranges::find(list, runner) != list.end();
     };
-    return in(free_) || std::ranges::any_of(barriers_, [&](const Barrier& each) { return in(each.waiting); });
+    return in(free_) || in(cluster_.waiting()) ||
+           std::ranges::any_of(barriers_, [&](const Barrier& each) { return in(each.waiting); });
 }
 
 void NamedBarriers::take_all(std::vector<Runner*>& into) {
     take_free(into);
+    std::ranges::copy(cluster_.take_waiting(), std::back_inserter(into));
     for (Barrier& barrier : barriers_) {
         into.insert(into.end(), barrier.waiting.begin(), barrier.waiting.end());
         barrier.waiting.clear();

@@ -10,6 +10,8 @@
 // their warps never went on. Without a number of threads the barrier is for the whole block, and warps that
 // have ended count as if they had come (E3).
 //
+// Whoever waits at the barrier of the block's cluster (cluster_arrivals.h) is among those that wait here.
+//
 // Nothing is kept for a block none of whose threads has come to such a barrier.
 // Runs on the worker's own stack.
 #pragma once
@@ -19,6 +21,7 @@
 #include <span>
 #include <vector>
 
+#include "simulator/execution/cluster_arrivals.h"
 #include "simulator/execution/runner.h"
 #include "simulator/execution/warp_operations.h"
 
@@ -46,15 +49,19 @@ class NamedBarriers {
 
     /// Forgets everything.
     void start() {
-        if (!arrivals_.empty()) [[unlikely]]
+        if (in_use()) [[unlikely]]
             forget();
     }
-    [[nodiscard]] bool in_use() const { return !arrivals_.empty(); }
+    [[nodiscard]] bool in_use() const { return !arrivals_.empty() || cluster_.in_use(); }
 
     /// A thread has come to the barrier that runner->named says. Unless that is to
     /// go on, the runner waits here.
     /// @param block_threads how many threads the block has
     Misuse arrive(Runner* runner, const WarpOperations& warps, std::uint32_t block_threads);
+    [[nodiscard]] ClusterArrivals& cluster() { return cluster_; }
+    [[nodiscard]] const ClusterArrivals& cluster() const { return cluster_; }
+    /// The phase of the cluster's barrier is over: the threads that wait for that are free.
+    void release_cluster() { cluster_.complete(free_); }
     /// Threads [first, last) have ended, as `warps` knows already.
     void threads_ended(std::uint32_t first, std::uint32_t last, const WarpOperations& warps);
     /// Calls tell(const Complete&) for each barrier that is complete; its waiting threads are *free* then.
@@ -75,7 +82,9 @@ class NamedBarriers {
     /// Takes one that is free.
     void take(Runner* runner);
 
-    [[nodiscard]] std::uint32_t waiting_count() const { return waiting_count_; }
+    [[nodiscard]] std::uint32_t waiting_count() const {
+        return waiting_count_ + static_cast<std::uint32_t>(cluster_.waiting().size());
+    }
     /// Those that are not free.
     [[nodiscard]] std::vector<Runner*> waiting() const;
     /// For how many threads a barrier is to which some have come, and as how many those count.
@@ -118,7 +127,8 @@ class NamedBarriers {
     std::vector<Runner*> free_;
     std::uint32_t lanes_ = 0;  ///< of all warps of the block
     std::uint32_t threads_ = 0;
-    std::uint32_t waiting_count_ = 0;
+    std::uint32_t waiting_count_ = 0;  ///< without those of cluster_
+    ClusterArrivals cluster_;
 };
 
 }  // namespace cudasim::execution

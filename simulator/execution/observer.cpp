@@ -49,6 +49,10 @@ void ObserverList::named_barrier(const ObservedBlock& block, const CompletedBarr
     for (LaunchObserver* observer : observers_) observer->named_barrier(block, barrier);
 }
 
+void ObserverList::cluster_barrier(std::span<const ObservedBlock> blocks) const {
+    for (LaunchObserver* each : observers_) each->cluster_barrier(blocks);
+}
+
 void ObserverList::block_ends(const ObservedBlock& block, BlockEnd end) const {
     for (LaunchObserver* each : observers_) each->block_ends(block, end);
 }

@@ -121,6 +121,9 @@ class LaunchObserver {
     virtual void named_barrier(const ObservedBlock& block, const CompletedBarrier& barrier) {
         (void)block, (void)barrier;
     }
+    /// A barrier of a cluster is complete: threads of these blocks, all that run of the cluster, go on when
+    /// this has returned.
+    virtual void cluster_barrier(std::span<const ObservedBlock> blocks) { (void)blocks; }
     virtual void block_ends(const ObservedBlock& block, BlockEnd end) { (void)block, (void)end; }
 
     /// Device memory, also for the variables of an image, and memory of the host that
@@ -151,6 +154,7 @@ class ObserverList {
     void block_begins(ObservedBlock& block) const;
     void barrier(const ObservedBlock& block, jit::BarrierKind kind) const;
     void named_barrier(const ObservedBlock& block, const CompletedBarrier& barrier) const;
+    void cluster_barrier(std::span<const ObservedBlock> blocks) const;
     void block_ends(const ObservedBlock& block, BlockEnd end) const;
     void allocated(std::uint64_t address, std::uint64_t bytes, std::string_view label) const;
     void freed(std::uint64_t address) const;

@@ -50,7 +50,8 @@ struct Fault {
         host,
         barrier,
         assertion,
-        heap
+        heap,
+        cluster  ///< no block of its cluster has the rank `index`; `size`: how many there are
     };
     Source source = Source::kind;
     findings::FindingKind kind{};

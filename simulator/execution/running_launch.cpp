@@ -61,13 +61,17 @@ struct HostKernelScope {
 
 /// @return on how many workers it runs
 unsigned begin(Launch& launch) {
-    const unsigned workers = worker_count(launch.options, launch.block_count);
+    const std::uint64_t at_a_time = launch.configuration.cluster_blocks();
+    const std::uint64_t times = launch.block_count / at_a_time;
+    const unsigned workers = worker_count(launch.options, times);
+    launch.blocks_at_a_time = at_a_time;
     launch.grid.start(launch.block_count);
     const unsigned most = resident_blocks(*launch.profile, launch);
     launch.all_resident = launch.cooperative && launch.block_count <= most;
-    launch.resident_blocks =
-        launch.all_resident ? static_cast<std::uint32_t>(launch.block_count) : std::max(1U, most / workers);
-    launch.blocks_per_worker = (launch.block_count + workers - 1) / workers;
+    launch.resident_blocks = launch.all_resident
+                                 ? static_cast<std::uint32_t>(launch.block_count)
+                                 : std::max(static_cast<std::uint32_t>(at_a_time), most / workers);
+    launch.blocks_per_worker = (times + workers - 1) / workers * at_a_time;
     launch.start = Clock::now();
     if (launch.options.stop_handler) {
         launch.stops = std::make_unique<StoppedLaunch>(launch, *launch.options.stop_handler);

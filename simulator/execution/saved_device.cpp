@@ -98,7 +98,7 @@ void Worker::restore(Launch& launch, const SavedDevice& saved) {
             to.push_back(std::move(*spare));
             spare_.erase(spare);
             each.block->restore(*each.copy);
-            std::erase(free_slots_, each.block->shared());
+            for (std::byte* slot : each.block->cluster_shared()) std::erase(free_slots_, slot);
         }
     };
     put_back(saved.resident, resident_);
@@ -106,6 +106,7 @@ void Worker::restore(Launch& launch, const SavedDevice& saved) {
     put_back(saved.at_grid, at_grid_);
     fewest_spare_ = std::min(fewest_spare_, spare_.size());
     grid_generation_ = saved.grid_generation;
+    if (launch.blocks_at_a_time != 1 && launch.shared_bytes != 0) restore_clusters(launch);
     round_ = saved.round;
     round_goes_on_ = true;
     for (const auto* blocks : {&resident_, &before_turn_, &at_grid_})

@@ -28,6 +28,21 @@ void SharedMemory::unmap(std::byte* shared_base) {
     munmap(base, slot_bytes);
 }
 
+std::int32_t SharedMemory::rank_of(const jit::BlockContext& block, std::uint64_t address) {
+    const auto is_in = [&](std::uint32_t rank) {
+        const auto base = reinterpret_cast<std::uint64_t>(block.cluster_shared_base[rank]);
+        return base != 0 && address - (base - redzone) < slot_bytes;
+    };
+    if (is_in(block.cluster_rank)) return static_cast<std::int32_t>(block.cluster_rank);
+    for (std::uint32_t rank = 0; rank < block.cluster_blocks; ++rank)
+        if (is_in(rank)) return static_cast<std::int32_t>(rank);
+    return -1;
+}
+
+void SharedMemory::close(std::byte* shared_base, const Launch& launch) {
+    Shadow::instance().set(reinterpret_cast<std::uint64_t>(shared_base), launch.shared_bytes, Access::none);
+}
+
 void SharedMemory::mark(std::byte* shared_base, const Launch& launch) {
     const auto base = reinterpret_cast<std::uint64_t>(shared_base);
     Shadow& shadow = Shadow::instance();

@@ -29,6 +29,10 @@ class SharedMemory {
     static void unmap(std::byte* shared_base);
     /// Makes exactly the launch's shared variables and dynamic bytes addressable.
     static void mark(std::byte* shared_base, const Launch& launch);
+    /// Of the block of the cluster in whose slot the address lies; -1: in none.
+    [[nodiscard]] static std::int32_t rank_of(const jit::BlockContext& block, std::uint64_t address);
+    /// No access is legal any more.
+    static void close(std::byte* shared_base, const Launch& launch);
 };
 
 }  // namespace cudasim::execution

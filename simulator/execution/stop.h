@@ -98,7 +98,7 @@ enum class ThreadState : std::uint8_t {
     stopped,      ///< at a statement
     can_run,      ///< what it waited for has come
     spins,        ///< gave up its turn (E5)
-    at_barrier,   ///< waits for its block, or the grid
+    at_barrier,   ///< waits for its block, its cluster or the grid
     in_warp,      ///< waits in a warp operation
     faulted,      ///< an error ended it, and nothing of it has been forgotten yet
     over,         ///< ended
@@ -112,6 +112,7 @@ struct ThreadWait {
         barrier,        ///< of its block
         named_barrier,  ///< for some threads of its block
         warp,           ///< a warp operation
+        cluster,        ///< the barrier of its cluster
         grid,           ///< a barrier of all blocks
         memory          ///< it gave up its turn: it waits for what others write, or computes for long
     };
@@ -122,7 +123,7 @@ struct ThreadWait {
     std::vector<std::uint32_t> ended;  ///< warp: lanes that it names and that have ended
     /// named_barrier: how many threads it is for, and as how many those that have come count.
     std::uint32_t wanted = 0, arrived = 0;
-    /// grid: other blocks that have not come, as inclusive ranges, ascending.
+    /// cluster, grid: other blocks that have not come, as inclusive ranges, ascending.
     std::vector<std::pair<std::uint64_t, std::uint64_t>> blocks;
 };
 

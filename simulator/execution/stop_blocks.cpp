@@ -36,6 +36,10 @@ ThreadWait StoppedLaunch::wait_of(ThreadRef thread) const {
     if (!exists(thread)) return {};
     ThreadWait wait = find(thread.block)->wait_of(thread.thread);
     if (wait.kind == ThreadWait::Kind::grid) wait.blocks = blocks_not_at_grid(thread.block);
+    if (wait.kind == ThreadWait::Kind::cluster)
+        for (BlockRun* block : find(thread.block)->blocks_of_cluster())
+            if (block->block() != thread.block && !block->has_come_to_cluster())
+                wait.blocks.emplace_back(block->block(), block->block());
     return wait;
 }
 

@@ -152,34 +152,41 @@ void Worker::wake_helpers(Launch& launch) {
 bool Worker::start_block(Launch& launch) {
     if (launch.stops && resident_.empty() && at_grid_.empty()) [[unlikely]]
         launch.stops->between_blocks(*this);
-    std::uint64_t block = 0, turn = 0;
-    if (!launch.take_block(block, turn)) return false;
+    std::uint64_t turn = 0;
+    if (!launch.take_turn(turn)) return false;
+    if (launch.blocks_at_a_time != 1) {
+        std::ranges::move(start_cluster(launch, turn), std::back_inserter(resident_));
+        return true;
+    }
     make_spare(launch);
     std::byte* shared = shared_slot(launch);
     resident_.push_back(std::move(spare_.back()));
     spare_.pop_back();
     fewest_spare_ = std::min(fewest_spare_, spare_.size());
-    resident_.back()->start(*this, launch, block, turn, shared);
+    resident_.back()->start(*this, launch, launch.block_of(turn), turn, {&shared, 1});
     return true;
 }
 
-void Worker::make_spare(const Launch& launch) {
-    if (!spare_.empty()) return;
+void Worker::make_spare(const Launch& launch, std::size_t count) {
+    if (spare_.size() >= count) return;
     // So that putting them back needs no memory.
-    spare_.reserve(resident_.size() + before_turn_.size() + at_grid_.size() + 1);
-    if (launch.kernel)
-        runners_.count(launch.configuration.block.volume() * launch.kernel->coroutine_frame_bytes);
-    spare_.push_back(std::make_unique<BlockRun>());
+    spare_.reserve(resident_.size() + before_turn_.size() + at_grid_.size() + count);
+    while (spare_.size() < count) {
+        if (launch.kernel)
+            runners_.count(launch.configuration.block.volume() * launch.kernel->coroutine_frame_bytes);
+        spare_.push_back(std::make_unique<BlockRun>());
+    }
 }
 
 void Worker::start_before_its_turn(Launch& launch, std::uint64_t block) {
+    if (launch.blocks_at_a_time != 1) return start_cluster_before_its_turn(launch, block);
     make_spare(launch);
     before_turn_.reserve(before_turn_.size() + 1);
     std::byte* shared = shared_slot(launch);
     const std::uint64_t turn = launch.turn_of(block);
     try {
         launch.started_before.insert(turn);
-        spare_.back()->start(*this, launch, block, turn, shared);
+        spare_.back()->start(*this, launch, block, turn, {&shared, 1});
     } catch (const std::bad_alloc&) {
         launch.started_before.erase(turn);
         if (shared != nullptr) free_slots_.push_back(shared);
@@ -194,10 +201,12 @@ void Worker::start_before_its_turn(Launch& launch, std::uint64_t block) {
 void Worker::run_resident(Launch& launch) {
     if (!std::exchange(round_goes_on_, false)) round_ = {};
     auto& [next, kept, over, arrived] = round_;
+    bool waits_for_clusters = false;
     for (; next < resident_.size(); ++next) {
         std::unique_ptr<BlockRun>& block = resident_[next];
         const BlockRun::State state = launch.stopped() ? BlockRun::State::spinning : block->advance();
-        if (state == BlockRun::State::spinning) {
+        if (state == BlockRun::State::spinning || state == BlockRun::State::at_cluster) {
+            waits_for_clusters |= state == BlockRun::State::at_cluster;
             if (kept != next) resident_[kept] = std::move(block);
             ++kept;
         } else if (state == BlockRun::State::at_grid) {
@@ -216,16 +225,26 @@ void Worker::run_resident(Launch& launch) {
     if (over != 0) launch.blocks_run.fetch_add(over, std::memory_order_relaxed);
     if (over + arrived != 0) spinning_ = false;
     if (arrived != 0) launch.grid.arrive(arrived);
+    if (waits_for_clusters) [[unlikely]]
+        look_at_clusters();
 }
 
 void Worker::finish(Launch& launch, std::unique_ptr<BlockRun> block) {
     block->tell_end();
-    if (launch.shared_bytes != 0) free_slots_.push_back(block->shared());
+    give_shared_back(launch, *block);
     if (launch.output) launch.output->finish(block->turn());
     if (launch.host_kernel && !launch.host_kernel->block_over(block->block()))
         launch.request_stop(Stop::interrupted);
     if (launch.cooperative) launch.grid.leave(block->block(), block->broken());
     spare_.push_back(std::move(block));
+}
+
+void Worker::give_shared_back(Launch& launch, const BlockRun& block) {
+    if (launch.shared_bytes == 0) return;
+    if (launch.blocks_at_a_time != 1)
+        give_cluster_back(launch, block);
+    else
+        free_slots_.push_back(block.shared());
 }
 
 std::byte* Worker::shared_slot(Launch& launch) {
@@ -308,7 +327,7 @@ void Worker::stop_all(Launch& launch) {
                 report_stop(launch, *block, blocks == &at_grid_);
             block->abandon();
             block->tell_end();
-            if (launch.shared_bytes != 0) free_slots_.push_back(block->shared());
+            give_shared_back(launch, *block);
             spare_.push_back(std::move(block));
         }
         blocks->clear();

@@ -101,7 +101,14 @@ class Worker {
     void run_blocks(Launch& launch);
     void wake_helpers(Launch& launch);
     [[nodiscard]] bool start_block(Launch& launch);
-    void make_spare(const Launch& launch);
+    void make_spare(const Launch& launch, std::size_t count = 1);
+    void give_shared_back(Launch& launch, const BlockRun& block);
+    // Clusters (cluster.cpp).
+    [[nodiscard]] std::vector<std::unique_ptr<BlockRun>> start_cluster(Launch& launch, std::uint64_t turn);
+    void start_cluster_before_its_turn(Launch& launch, std::uint64_t block);
+    void give_cluster_back(Launch& launch, const BlockRun& block);
+    void restore_clusters(const Launch& launch);
+    void look_at_clusters();
     [[nodiscard]] std::size_t blocks_in_their_turn() const;
     void run_resident(Launch& launch);
     void restore(Launch& launch, const SavedDevice& saved);

@@ -82,6 +82,14 @@ struct BlockContext {
     std::uint32_t cooperative;                      // 168 1: blocks may meet at grid barriers; else 0
     std::uint32_t multiprocessor, multiprocessors;  // 172 PTX's %smid and %nsmid
     std::uint32_t launch_number;                    // 180 PTX's %gridid
+    // The block's cluster; of one block where the launch asks for none.
+    std::uint32_t cluster_ctaid[3];         // 184 the block's index in it
+    std::uint32_t cluster_nctaid[3];        // 196
+    std::uint32_t cluster_rank;             // 208 the block's linear index in it
+    std::uint32_t cluster_blocks;           // 212 cluster_nctaid.x * cluster_nctaid.y * cluster_nctaid.z
+    std::uint32_t is_explicit_cluster;      // 216 1: the launch asks for clusters; else 0
+    std::uint32_t unused;                   // 220
+    std::byte* const* cluster_shared_base;  // 224 shared_base of its blocks, by rank
 };
 
 /// Which of BlockContext::check_states an instrumentation uses.
@@ -134,7 +142,11 @@ static_assert(offsetof(BlockContext, shared_base) == 40 && offsetof(BlockContext
               offsetof(BlockContext, check_states) == 120 && offsetof(BlockContext, thread_stops) == 136 &&
               offsetof(BlockContext, stop_flags) == 144 && offsetof(BlockContext, watch_low) == 152 &&
               offsetof(BlockContext, watch_bytes) == 160 && offsetof(BlockContext, cooperative) == 168 &&
-              offsetof(BlockContext, multiprocessors) == 176 && sizeof(ThreadStop) == 24 &&
+              offsetof(BlockContext, multiprocessors) == 176 &&
+              offsetof(BlockContext, cluster_ctaid) == 184 && offsetof(BlockContext, cluster_nctaid) == 196 &&
+              offsetof(BlockContext, cluster_rank) == 208 && offsetof(BlockContext, cluster_blocks) == 212 &&
+              offsetof(BlockContext, is_explicit_cluster) == 216 &&
+              offsetof(BlockContext, cluster_shared_base) == 224 && sizeof(ThreadStop) == 24 &&
               sizeof(LaneOperation) == 16 && sizeof(FrameRecord) == 16);
 static_assert(offsetof(ThreadContext, thread) == 12 && offsetof(ThreadContext, end) == 16 &&
               offsetof(ThreadContext, fuel) == 20 && offsetof(ThreadContext, block) == 24 &&
@@ -154,8 +166,25 @@ inline constexpr std::int32_t fuel_per_slice = 1 << 14;
 inline constexpr std::int32_t fuel_per_spin = 1 << 9;
 
 /// The threads of a block wait for each other; at `grid` those of all blocks do. `arrive` counts without
-/// waiting, at barriers for some of the threads only (hook named_barrier).
-enum class BarrierKind : std::uint8_t { plain = 0, count = 1, all = 2, any = 3, grid = 4, arrive = 5 };
+/// waiting, at barriers for some of the threads only (hook named_barrier). At `cluster_wait` a thread waits
+/// until all of its cluster have come to a `cluster_arrive`, which counts without waiting: both are kinds of
+/// that hook, too.
+enum class BarrierKind : std::uint8_t {
+    plain = 0,
+    count = 1,
+    all = 2,
+    any = 3,
+    grid = 4,
+    arrive = 5,
+    cluster_arrive = 6,
+    cluster_wait = 7
+};
+[[nodiscard]] constexpr bool is_of_cluster(BarrierKind kind) {
+    return kind >= BarrierKind::cluster_arrive;
+}
+/// Blocks of a cluster, at most (CUDA C++ Programming Guide, "Thread Block Clusters"). More than 8 a kernel
+/// has to allow (cudaFuncAttributeNonPortableClusterSizeAllowed).
+inline constexpr std::uint32_t most_cluster_blocks = 16, portable_cluster_blocks = 8;
 /// PTX has barriers 0 to 15 for each block.
 inline constexpr std::uint32_t barriers_per_block = 16;
 /// Hook named_barrier's number of threads: all of the block.

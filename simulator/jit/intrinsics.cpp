@@ -12,6 +12,7 @@
 #include "simulator/image/sync_scopes.h"
 #include "simulator/jit/asynchronous_copies.h"
 #include "simulator/jit/c_types.h"
+#include "simulator/jit/clusters.h"
 #include "simulator/jit/function_context.h"
 #include "simulator/jit/hook_calls.h"
 #include "simulator/jit/host_symbols.h"
@@ -22,7 +23,6 @@
 
 namespace cudasim::jit {
 namespace {
-
 using namespace llvm;
 
 /// One call being lowered.
@@ -422,15 +422,19 @@ Value* shared_base(Site& at) {
         head.block_field(offsetof(BlockContext, shared_base), at.builder.getPtrTy()), at.call.getType());
 }
 
-// A block is a cluster of its own: it has the rank 0 in it, and sees its own shared memory there.
-Value* nothing(Site&) {
-    return nullptr;
+template <BarrierKind kind>
+Value* cluster_barrier(Site& at) {
+    Value* none = at.builder.getInt32(0);
+    return emit_named_barrier(at, kind, none, at.builder.getInt32(all_threads), none), nullptr;
 }
-Value* rank_in_cluster(Site& at) {
-    return ConstantInt::get(at.call.getType(), 0);
+Value* rank_of_address(Site& at) {
+    return rank_in_cluster(at.builder, at.argument(0));
 }
-Value* same_address(Site& at) {
-    return at.argument(0);
+Value* is_shared_of_cluster(Site& at) {
+    return is_shared_in_cluster(at.builder, at.argument(0));
+}
+Value* map_address(Site& at) {
+    return mapped_address(at.builder, at.argument(0), at.argument(1), at.call.getType());
 }
 
 /// Whether an address lies in the block's static or dynamic shared memory.

@@ -67,29 +67,37 @@ class Registers {
                 return block(offsetof(BlockContext, multiprocessors));
             case Intrinsic::nvvm_read_ptx_sreg_gridid:
                 return block(offsetof(BlockContext, launch_number));
-            // Each block is a cluster of its own.
+            // In units of clusters.
             case Intrinsic::nvvm_read_ptx_sreg_clusterid_x:
-                return block(offsetof(BlockContext, ctaid));
+                return in_clusters(builder, offsetof(BlockContext, ctaid), 0);
             case Intrinsic::nvvm_read_ptx_sreg_clusterid_y:
-                return block(offsetof(BlockContext, ctaid) + 4);
+                return in_clusters(builder, offsetof(BlockContext, ctaid), 1);
             case Intrinsic::nvvm_read_ptx_sreg_clusterid_z:
-                return block(offsetof(BlockContext, ctaid) + 8);
+                return in_clusters(builder, offsetof(BlockContext, ctaid), 2);
             case Intrinsic::nvvm_read_ptx_sreg_nclusterid_x:
-                return block(offsetof(BlockContext, nctaid));
+                return in_clusters(builder, offsetof(BlockContext, nctaid), 0);
             case Intrinsic::nvvm_read_ptx_sreg_nclusterid_y:
-                return block(offsetof(BlockContext, nctaid) + 4);
+                return in_clusters(builder, offsetof(BlockContext, nctaid), 1);
             case Intrinsic::nvvm_read_ptx_sreg_nclusterid_z:
-                return block(offsetof(BlockContext, nctaid) + 8);
+                return in_clusters(builder, offsetof(BlockContext, nctaid), 2);
             case Intrinsic::nvvm_read_ptx_sreg_cluster_ctaid_x:
+                return block(offsetof(BlockContext, cluster_ctaid));
             case Intrinsic::nvvm_read_ptx_sreg_cluster_ctaid_y:
+                return block(offsetof(BlockContext, cluster_ctaid) + 4);
             case Intrinsic::nvvm_read_ptx_sreg_cluster_ctaid_z:
-            case Intrinsic::nvvm_read_ptx_sreg_cluster_ctarank:
-                return builder.getInt32(0);
+                return block(offsetof(BlockContext, cluster_ctaid) + 8);
             case Intrinsic::nvvm_read_ptx_sreg_cluster_nctaid_x:
+                return block(offsetof(BlockContext, cluster_nctaid));
             case Intrinsic::nvvm_read_ptx_sreg_cluster_nctaid_y:
+                return block(offsetof(BlockContext, cluster_nctaid) + 4);
             case Intrinsic::nvvm_read_ptx_sreg_cluster_nctaid_z:
+                return block(offsetof(BlockContext, cluster_nctaid) + 8);
+            case Intrinsic::nvvm_read_ptx_sreg_cluster_ctarank:
+                return block(offsetof(BlockContext, cluster_rank));
             case Intrinsic::nvvm_read_ptx_sreg_cluster_nctarank:
-                return builder.getInt32(1);
+                return block(offsetof(BlockContext, cluster_blocks));
+            case Intrinsic::nvvm_is_explicit_cluster:
+                return builder.CreateIsNotNull(block(offsetof(BlockContext, is_explicit_cluster)));
             case Intrinsic::nvvm_read_ptx_sreg_lanemask_eq:
                 return bit(builder);
             case Intrinsic::nvvm_read_ptx_sreg_lanemask_lt:
@@ -132,6 +140,11 @@ class Registers {
     }
     Value* linear() { return thread(4, offsetof(ThreadContext, thread)); }
     Value* block(unsigned offset) { return head_.block_field(offset, word()); }
+    /// The field of an axis, by how many blocks a cluster has along it.
+    Value* in_clusters(IRBuilder<>& builder, unsigned offset, unsigned axis) {
+        return builder.CreateUDiv(block(offset + 4 * axis),
+                                  block(offsetof(BlockContext, cluster_nctaid) + 4 * axis));
+    }
     Value* lane(IRBuilder<>& builder) { return builder.CreateAnd(linear(), 31); }
     Value* bit(IRBuilder<>& builder) { return builder.CreateShl(builder.getInt32(1), lane(builder)); }
     Value* lanes_below(IRBuilder<>& builder) { return builder.CreateSub(bit(builder), builder.getInt32(1)); }

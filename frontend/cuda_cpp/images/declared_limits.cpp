@@ -38,8 +38,13 @@ void add_annotation(const llvm::MDNode& annotation, DeclaredLimits& limits) {
         known = (known == 0 ? 1 : known) * product;
     };
     note(limits.most_threads, product_of(annotation, "maxntid"));
-    if (const std::uint64_t blocks = product_of(annotation, "cluster_dim_"); blocks > 1)
-        note(limits.cluster_blocks, blocks);
+    for (unsigned axis = 0; axis < 3; ++axis) {
+        const std::uint64_t blocks = product_of(annotation, std::string("cluster_dim_") + "xyz"[axis]);
+        if (blocks == 0) continue;
+        const auto [known, is_new] =
+            limits.clusters.try_emplace(kernel->getName().str(), std::array{1U, 1U, 1U});
+        known->second[axis] = static_cast<std::uint32_t>(blocks);
+    }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // What the source of an image says about its kernels that neither their parameters nor their code show.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -13,8 +14,8 @@ namespace cudasim::cuda_cpp {
 struct DeclaredLimits {
     /// Threads of a block for which a kernel was compiled (__launch_bounds__), by its name in the image.
     std::map<std::string, std::uint64_t, std::less<>> most_threads;
-    /// Blocks of a cluster (__cluster_dims__), of kernels that ask for more than one.
-    std::map<std::string, std::uint64_t, std::less<>> cluster_blocks;
+    /// Blocks of a cluster along x, y and z (__cluster_dims__).
+    std::map<std::string, std::array<std::uint32_t, 3>, std::less<>> clusters;
     std::uint64_t constant_bytes = 0;  ///< of all __constant__ variables
 };
 

@@ -8,7 +8,9 @@
 #include "cudasim/group_lanes.h"
 #include "cudasim/group_warps.h"
 
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 #define _CG_HAS_CLUSTER_GROUP
+#endif
 #define _CG_HAS_GRID_GROUP
 #define _CG_HAS_MATCH_COLLECTIVE
 
@@ -133,53 +135,91 @@ class grid_group : public thread_group {
         return dim3(blockIdx.x * blockDim.x + threadIdx.x, blockIdx.y * blockDim.y + threadIdx.y,
                     blockIdx.z * blockDim.z + threadIdx.z);
     }
-    CUDASIM_GROUP_STATIC dim3 dim_clusters() { return dim_blocks(); }
-    CUDASIM_GROUP_STATIC unsigned long long num_clusters() { return num_blocks(); }
-    CUDASIM_GROUP_STATIC dim3 cluster_index() { return block_index(); }
-    CUDASIM_GROUP_STATIC unsigned long long cluster_rank() { return block_rank(); }
+#ifdef _CG_HAS_CLUSTER_GROUP
+    CUDASIM_GROUP_STATIC dim3 dim_clusters() {
+        return dim3(__nvvm_read_ptx_sreg_nclusterid_x(), __nvvm_read_ptx_sreg_nclusterid_y(),
+                    __nvvm_read_ptx_sreg_nclusterid_z());
+    }
+    CUDASIM_GROUP_STATIC unsigned long long num_clusters() {
+        const dim3 clusters = dim_clusters();
+        return static_cast<unsigned long long>(clusters.x) * clusters.y * clusters.z;
+    }
+    CUDASIM_GROUP_STATIC dim3 cluster_index() {
+        return dim3(__nvvm_read_ptx_sreg_clusterid_x(), __nvvm_read_ptx_sreg_clusterid_y(),
+                    __nvvm_read_ptx_sreg_clusterid_z());
+    }
+    CUDASIM_GROUP_STATIC unsigned long long cluster_rank() {
+        const dim3 clusters = dim_clusters(), index = cluster_index();
+        return (static_cast<unsigned long long>(index.z) * clusters.y + index.y) * clusters.x + index.x;
+    }
+#endif
 };
 
 CUDASIM_GROUP_STATIC grid_group this_grid() {
     return grid_group();
 }
 
-/// The cluster of a launch that asks for none: one block.
+#ifdef _CG_HAS_CLUSTER_GROUP
+/// The threads of the block's cluster (sm_90 and later); the cluster of a launch that asks for none is one
+/// block.
 class cluster_group : public thread_group {
   public:
     struct arrival_token {};
 
     CUDASIM_GROUP cluster_group() : thread_group(cluster, 0) {}
 
-    CUDASIM_GROUP_STATIC void sync() { thread_block::sync(); }
+    CUDASIM_GROUP_STATIC void sync() {
+        __nvvm_barrier_cluster_arrive();
+        __nvvm_barrier_cluster_wait();
+    }
     CUDASIM_GROUP_STATIC arrival_token barrier_arrive() {
-        __nvvm_membar_cta();
+        __nvvm_barrier_cluster_arrive();
         return arrival_token();
     }
-    CUDASIM_GROUP_STATIC void barrier_wait() { sync(); }
-    CUDASIM_GROUP_STATIC void barrier_wait(arrival_token&&) { sync(); }
+    CUDASIM_GROUP_STATIC void barrier_wait() { __nvvm_barrier_cluster_wait(); }
+    CUDASIM_GROUP_STATIC void barrier_wait(arrival_token&&) { __nvvm_barrier_cluster_wait(); }
 
     /// The block of a variable in shared memory.
-    CUDASIM_GROUP_STATIC unsigned query_shared_rank(const void*) { return 0; }
+    CUDASIM_GROUP_STATIC unsigned query_shared_rank(const void* address) {
+        return static_cast<unsigned>(__nvvm_getctarank(const_cast<void*>(address)));
+    }
     /// The variable of the block that has this rank.
     template <typename T>
-    CUDASIM_GROUP_STATIC T* map_shared_rank(T* address, int) {
-        return address;
+    CUDASIM_GROUP_STATIC T* map_shared_rank(T* address, int rank) {
+        return static_cast<T*>(
+            __nvvm_mapa(const_cast<void*>(static_cast<const volatile void*>(address)), rank));
     }
 
-    CUDASIM_GROUP_STATIC dim3 block_index() { return dim3(0, 0, 0); }
-    CUDASIM_GROUP_STATIC unsigned block_rank() { return 0; }
-    CUDASIM_GROUP_STATIC dim3 dim_blocks() { return dim3(1, 1, 1); }
-    CUDASIM_GROUP_STATIC unsigned num_blocks() { return 1; }
-    CUDASIM_GROUP_STATIC dim3 thread_index() { return thread_block::thread_index(); }
-    CUDASIM_GROUP_STATIC unsigned thread_rank() { return thread_block::thread_rank(); }
-    CUDASIM_GROUP_STATIC dim3 dim_threads() { return thread_block::dim_threads(); }
-    CUDASIM_GROUP_STATIC unsigned num_threads() { return thread_block::num_threads(); }
+    CUDASIM_GROUP_STATIC dim3 block_index() {
+        return dim3(__nvvm_read_ptx_sreg_cluster_ctaid_x(), __nvvm_read_ptx_sreg_cluster_ctaid_y(),
+                    __nvvm_read_ptx_sreg_cluster_ctaid_z());
+    }
+    CUDASIM_GROUP_STATIC unsigned block_rank() { return __nvvm_read_ptx_sreg_cluster_ctarank(); }
+    CUDASIM_GROUP_STATIC dim3 dim_blocks() {
+        return dim3(__nvvm_read_ptx_sreg_cluster_nctaid_x(), __nvvm_read_ptx_sreg_cluster_nctaid_y(),
+                    __nvvm_read_ptx_sreg_cluster_nctaid_z());
+    }
+    CUDASIM_GROUP_STATIC unsigned num_blocks() { return __nvvm_read_ptx_sreg_cluster_nctarank(); }
+    CUDASIM_GROUP_STATIC dim3 thread_index() {
+        const dim3 block = block_index();
+        return dim3(block.x * blockDim.x + threadIdx.x, block.y * blockDim.y + threadIdx.y,
+                    block.z * blockDim.z + threadIdx.z);
+    }
+    CUDASIM_GROUP_STATIC unsigned thread_rank() {
+        return block_rank() * thread_block::num_threads() + thread_block::thread_rank();
+    }
+    CUDASIM_GROUP_STATIC dim3 dim_threads() {
+        const dim3 blocks = dim_blocks();
+        return dim3(blocks.x * blockDim.x, blocks.y * blockDim.y, blocks.z * blockDim.z);
+    }
+    CUDASIM_GROUP_STATIC unsigned num_threads() { return num_blocks() * thread_block::num_threads(); }
     CUDASIM_GROUP_STATIC unsigned size() { return num_threads(); }
 };
 
 CUDASIM_GROUP_STATIC cluster_group this_cluster() {
     return cluster_group();
 }
+#endif
 
 /// Some threads of a warp, ranked by their lanes.
 class coalesced_group : public thread_group {
@@ -273,6 +313,10 @@ CUDASIM_GROUP unsigned long long thread_group::num_threads() const {
             return cudasim::groups::count(mask_or_threads);
         case warps:
             return mask_or_threads;
+#ifdef _CG_HAS_CLUSTER_GROUP
+        case cluster:
+            return cluster_group::num_threads();
+#endif
         case grid:
             return grid_group::num_threads();
         default:
@@ -285,6 +329,10 @@ CUDASIM_GROUP unsigned long long thread_group::thread_rank() const {
             return cudasim::groups::count(mask_or_threads & cudasim::groups::lanes_below());
         case warps:
             return thread_block::thread_rank() & (mask_or_threads - 1);
+#ifdef _CG_HAS_CLUSTER_GROUP
+        case cluster:
+            return cluster_group::thread_rank();
+#endif
         case grid:
             return grid_group::thread_rank();
         default:
@@ -297,6 +345,10 @@ CUDASIM_GROUP void thread_group::sync() const {
             return __nvvm_bar_warp_sync(mask_or_threads);
         case warps:
             return cudasim::groups::wait_for_warps(memory, mask_or_threads);
+#ifdef _CG_HAS_CLUSTER_GROUP
+        case cluster:
+            return cluster_group::sync();
+#endif
         case grid:
             return this_grid().sync();
         default:

@@ -9,6 +9,7 @@
 #include "frontend/cuda_cpp/runtime/process.h"
 #include "frontend/cuda_cpp/runtime/programs.h"
 #include "simulator/driver/occupancy.h"
+#include "simulator/execution/launch_limits.h"
 
 using namespace cudasim;
 using namespace cudasim::cudart;
@@ -42,7 +43,25 @@ void set_attribute(PreparedKernel& kernel, cudaFuncAttribute attribute, int valu
             kernel.carveout = value;
             return;
         case cudaFuncAttributeNonPortableClusterSizeAllowed:
+            if (value != 0 && value != 1)
+                fail(call, cudaErrorInvalidValue, "a size of clusters is allowed (1) or not (0)");
+            kernel.allows_large_clusters = value != 0;
+            return;
+        case cudaFuncAttributeRequiredClusterWidth:
+        case cudaFuncAttributeRequiredClusterHeight:
+        case cudaFuncAttributeRequiredClusterDepth:
+            if (kernel.declared_cluster())
+                fail(call, cudaErrorInvalidValue, "the kernel was compiled with __cluster_dims__");
+            if (value < 0) fail(call, cudaErrorInvalidValue, "a cluster has no negative extents");
+            kernel.required_cluster[static_cast<std::size_t>(attribute) -
+                                    cudaFuncAttributeRequiredClusterWidth] =
+                static_cast<std::uint32_t>(value);
+            return;
         case cudaFuncAttributeClusterSchedulingPolicyPreference:
+            if (value < cudaClusterSchedulingPolicyDefault ||
+                value > cudaClusterSchedulingPolicyLoadBalancing)
+                fail(call, cudaErrorInvalidValue, "no such policy");
+            kernel.cluster_scheduling = value;
             return;
         default:
             fail(call, cudaErrorInvalidValue,
@@ -67,6 +86,26 @@ cudaError_t active_blocks(const char* name, int* blocks, const void* function, i
     });
 }
 
+/// On one multiprocessor.
+std::uint64_t resident_blocks(const PreparedKernel& kernel, const cudaLaunchConfig_t& configuration) {
+    const dim3& block = configuration.blockDim;
+    return driver::active_blocks(kernel.profile(), kernel.most_threads(),
+                                 std::uint64_t{block.x} * block.y * block.z,
+                                 kernel.static_shared_bytes() + configuration.dynamicSmemBytes);
+}
+
+/// Of such a launch; of one block where neither the launch nor the kernel says how many.
+execution::Dim3 cluster_of(const PreparedKernel& kernel, const cudaLaunchConfig_t& configuration,
+                           const char* call) {
+    if (configuration.numAttrs != 0) require_argument(call, configuration.attrs, "attrs");
+    for (unsigned i = 0; i < configuration.numAttrs; ++i) {
+        const auto& extents = configuration.attrs[i].val.clusterDim;
+        if (configuration.attrs[i].id == cudaLaunchAttributeClusterDimension)
+            return {extents.x, extents.y, extents.z};
+    }
+    return kernel.cluster().value_or(execution::Dim3{});
+}
+
 }  // namespace
 
 extern "C" {
@@ -86,6 +125,14 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* fu
             10 * profile.compute_capability_major + profile.compute_capability_minor;
         attributes->maxDynamicSharedSizeBytes = static_cast<int>(kernel->most_dynamic_shared_bytes());
         attributes->preferredShmemCarveout = kernel->carveout;
+        if (const auto cluster = kernel->cluster()) {
+            attributes->clusterDimMustBeSet = kernel->declared_cluster() ? 1 : 0;
+            attributes->requiredClusterWidth = static_cast<int>(cluster->x);
+            attributes->requiredClusterHeight = static_cast<int>(cluster->y);
+            attributes->requiredClusterDepth = static_cast<int>(cluster->z);
+        }
+        attributes->clusterSchedulingPolicyPreference = kernel->cluster_scheduling;
+        attributes->nonPortableClusterSizeAllowed = kernel->allows_large_clusters ? 1 : 0;
     });
 }
 
@@ -197,15 +244,16 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* shared_bytes, cons
     });
 }
 
-/// Without clusters every block is one.
 cudaError_t cudaOccupancyMaxPotentialClusterSize(int* size, const void* function,
                                                  const cudaLaunchConfig_t* configuration) {
     constexpr auto name = "cudaOccupancyMaxPotentialClusterSize";
     return call(name, [&] {
         require_argument(name, size, "what the size is written to");
         require_argument(name, configuration, "the configuration");
-        (void)kernel_of(function, name);
-        *size = 1;
+        const auto kernel = kernel_of(function, name);
+        *size = resident_blocks(*kernel, *configuration) == 0
+                    ? 0
+                    : static_cast<int>(kernel->most_cluster_blocks());
     });
 }
 
@@ -216,13 +264,12 @@ cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* function,
         require_argument(name, clusters, "what the number is written to");
         require_argument(name, configuration, "the configuration");
         const auto kernel = kernel_of(function, name);
-        const auto& profile = kernel->profile();
-        const dim3& block = configuration->blockDim;
-        const std::uint64_t threads = std::uint64_t{block.x} * block.y * block.z;
-        const std::uint64_t resident =
-            driver::active_blocks(profile, kernel->most_threads(), threads,
-                                  kernel->static_shared_bytes() + configuration->dynamicSmemBytes);
-        *clusters = static_cast<int>(resident * profile.multiprocessors);
+        const auto cluster = cluster_of(*kernel, *configuration, name);
+        if (cluster.volume() == 0 || cluster.volume() > kernel->most_cluster_blocks())
+            fail(name, cudaErrorInvalidClusterSize,
+                 "clusters of " + std::to_string(cluster.volume()) + " blocks");
+        *clusters = static_cast<int>(execution::active_clusters(kernel->profile(), cluster.volume(),
+                                                                resident_blocks(*kernel, *configuration)));
     });
 }
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "simulator/driver/error.h"
+#include "simulator/execution/launch_limits.h"
 #include "simulator/image/linking.h"
 #include "simulator/jit/compiler.h"
 
@@ -43,12 +44,12 @@ const image::KernelImage& EmbeddedCode::image() const {
 }
 
 PreparedKernel::PreparedKernel(driver::Function function, const execution::LaunchOptions& options,
-                               std::uint64_t most_threads, std::uint64_t cluster_blocks,
+                               std::uint64_t most_threads, std::optional<execution::Dim3> cluster,
                                std::uint64_t constant_bytes, std::shared_ptr<const EmbeddedCode> embedded)
     : function_(std::move(function)),
       plan_(plan_of(function_, options)),
       most_threads_(threads_of(plan_, most_threads)),
-      cluster_blocks_(cluster_blocks),
+      declared_cluster_(cluster),
       constant_bytes_(constant_bytes),
       embedded_(std::move(embedded)) {}
 
@@ -60,6 +61,17 @@ std::uint64_t PreparedKernel::static_shared_bytes() const {
             ->static_shared_bytes);
     static_shared_ = bytes;
     return static_cast<std::uint64_t>(bytes);
+}
+
+std::optional<execution::Dim3> PreparedKernel::cluster() const {
+    const auto& [x, y, z] = required_cluster;
+    if (declared_cluster_ || x == 0) return declared_cluster_;
+    return execution::Dim3{x, y, z};
+}
+
+std::uint32_t PreparedKernel::most_cluster_blocks() const {
+    if (!execution::has_clusters(profile())) return 1;
+    return allows_large_clusters ? jit::most_cluster_blocks : jit::portable_cluster_blocks;
 }
 
 std::uint64_t PreparedKernel::most_dynamic_shared_bytes() const {

@@ -1,6 +1,7 @@
 // A kernel of the program on a device: all that does not change from launch to launch.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -33,10 +34,11 @@ class EmbeddedCode {
 class PreparedKernel {
   public:
     /// @param most_threads of a block, as the source declares it; 0: no less than the device allows
+    /// @param cluster blocks of a cluster by axis, as the source declares them
     /// @param embedded null: it is what the function's module has
     PreparedKernel(driver::Function function, const execution::LaunchOptions& options,
-                   std::uint64_t most_threads, std::uint64_t cluster_blocks, std::uint64_t constant_bytes,
-                   std::shared_ptr<const EmbeddedCode> embedded);
+                   std::uint64_t most_threads, std::optional<execution::Dim3> cluster,
+                   std::uint64_t constant_bytes, std::shared_ptr<const EmbeddedCode> embedded);
 
     [[nodiscard]] const driver::Function& function() const { return function_; }
     [[nodiscard]] const std::shared_ptr<driver::Context>& context() const {
@@ -46,8 +48,18 @@ class PreparedKernel {
     /// With the process's options, and no configuration.
     [[nodiscard]] const driver::LaunchPlan& plan() const { return plan_; }
     [[nodiscard]] std::uint64_t most_threads() const { return most_threads_; }
-    /// That each cluster has; 0: the source does not say.
-    [[nodiscard]] std::uint64_t cluster_blocks() const { return cluster_blocks_; }
+    /// Blocks of a cluster, as the source declares them.
+    [[nodiscard]] const std::optional<execution::Dim3>& declared_cluster() const { return declared_cluster_; }
+    /// The same, or what cudaFuncAttributeRequiredClusterWidth, Height and Depth were set to.
+    [[nodiscard]] std::optional<execution::Dim3> cluster() const;
+    /// cudaFuncAttributeNonPortableClusterSizeAllowed.
+    std::atomic<bool> allows_large_clusters{false};
+    /// cudaFuncAttributeRequiredClusterWidth, Height and Depth; 0: not set.
+    std::array<std::atomic<std::uint32_t>, 3> required_cluster{};
+    /// cudaFuncAttributeClusterSchedulingPolicyPreference, which nothing depends on.
+    std::atomic<int> cluster_scheduling{0};
+    /// Blocks that a cluster of it may have.
+    [[nodiscard]] std::uint32_t most_cluster_blocks() const;
     [[nodiscard]] std::uint64_t constant_bytes() const { return constant_bytes_; }
     /// Null where the plan has the same image.
     [[nodiscard]] const EmbeddedCode* embedded() const { return embedded_.get(); }
@@ -65,7 +77,9 @@ class PreparedKernel {
   private:
     const driver::Function function_;
     const driver::LaunchPlan plan_;
-    const std::uint64_t most_threads_, cluster_blocks_, constant_bytes_;
+    const std::uint64_t most_threads_;
+    const std::optional<execution::Dim3> declared_cluster_;
+    const std::uint64_t constant_bytes_;
     const std::shared_ptr<const EmbeddedCode> embedded_;
     std::atomic<std::int64_t> allowed_shared_{-1};
     mutable std::atomic<std::int64_t> static_shared_{-1};

@@ -79,7 +79,8 @@ class CaptureAsCore final : public debugger::CoreSource {
 
 std::string identity_of(const driver::LaunchPlan& plan) {
     std::string text = plan.kernel;
-    for (const auto& extents : {plan.configuration.grid, plan.configuration.block})
+    const auto& [grid, block, shared_bytes, cluster] = plan.configuration;
+    for (const auto& extents : {grid, block, cluster.value_or(execution::Dim3{})})
         for (const std::uint32_t extent : {extents.x, extents.y, extents.z})
             text += " " + std::to_string(extent);
     return text;

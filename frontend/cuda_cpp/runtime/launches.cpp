@@ -118,12 +118,40 @@ void require_resident(const LaunchRequest& request, const PreparedKernel& kernel
                std::to_string(resident) + " of them at once");
 }
 
+/// What the launch asks for, or the kernel.
+std::optional<execution::Dim3> checked_cluster(const LaunchRequest& request, const PreparedKernel& kernel,
+                                               execution::LaunchConfiguration configuration) {
+    std::optional<execution::Dim3> cluster = kernel.cluster();
+    if (request.cluster) {
+        const execution::Dim3 asked{request.cluster->x, request.cluster->y, request.cluster->z};
+        if (cluster && *cluster != asked)
+            refuse(request, kernel, cudaErrorInvalidClusterSize,
+                   "the launch asks for clusters of other extents than the kernel, which has "
+                   "__cluster_dims__, or cudaFuncAttributeRequiredClusterWidth and its like, for them");
+        cluster = asked;
+    }
+    if (!cluster) return cluster;
+    configuration.cluster = cluster;
+    try {
+        execution::check_clusters(kernel.profile(), configuration);
+    } catch (const execution::CudaError& error) {
+        refuse(request, kernel, static_cast<cudaError_t>(error.code), error.what());
+    }
+    if (cluster->volume() > kernel.most_cluster_blocks())
+        refuse(request, kernel, cudaErrorInvalidClusterSize,
+               "clusters of " + std::to_string(cluster->volume()) + " blocks, and those of more than " +
+                   std::to_string(jit::portable_cluster_blocks) +
+                   " have to be allowed: cudaFuncSetAttribute(kernel, "
+                   "cudaFuncAttributeNonPortableClusterSizeAllowed, 1)");
+    return cluster;
+}
+
 execution::LaunchConfiguration checked_configuration(const LaunchRequest& request,
                                                      const PreparedKernel& kernel) {
     const auto& profile = kernel.profile();
-    const execution::LaunchConfiguration configuration{{request.grid.x, request.grid.y, request.grid.z},
-                                                       {request.block.x, request.block.y, request.block.z},
-                                                       request.shared_bytes};
+    execution::LaunchConfiguration configuration{{request.grid.x, request.grid.y, request.grid.z},
+                                                 {request.block.x, request.block.y, request.block.z},
+                                                 request.shared_bytes};
     if (!is_allowed(profile, configuration)) {
         try {
             execution::check_configuration(profile, configuration);
@@ -142,10 +170,7 @@ execution::LaunchConfiguration checked_configuration(const LaunchRequest& reques
                    " bytes of __shared__ variables, and a kernel may have " +
                    std::to_string(profile.shared_per_block) +
                    "; NVIDIA's nvcc does not compile it: more is for dynamic shared memory only");
-    if (const auto blocks = std::max(request.cluster_blocks, kernel.cluster_blocks()); blocks > 1)
-        refuse(request, kernel, cudaErrorNotSupported,
-               "clusters of " + std::to_string(blocks) +
-                   " blocks, and cudasim has clusters of one block only (cudaDevAttrClusterLaunch is 0)");
+    configuration.cluster = checked_cluster(request, kernel, configuration);
     if (request.shared_bytes != 0) require_shared_bytes(request, kernel);
     if (request.cooperative) require_resident(request, kernel, configuration);
     return configuration;
@@ -327,10 +352,7 @@ void apply(const cudaLaunchAttribute& attribute, const char* call, LaunchRequest
             request.cooperative = value.cooperative != 0;
             return;
         case cudaLaunchAttributeClusterDimension:
-            request.cluster_blocks =
-                std::uint64_t{value.clusterDim.x} * value.clusterDim.y * value.clusterDim.z;
-            if (request.cluster_blocks == 0)
-                fail(call, cudaErrorInvalidClusterSize, "a cluster of no blocks");
+            request.cluster = dim3(value.clusterDim.x, value.clusterDim.y, value.clusterDim.z);
             return;
         case cudaLaunchAttributeProgrammaticEvent:
         case cudaLaunchAttributeLaunchCompletionEvent:

@@ -3,7 +3,7 @@
 
 #include <driver_types.h>
 
-#include <cstdint>
+#include <optional>
 
 namespace cudasim::cudart {
 
@@ -17,7 +17,7 @@ struct LaunchRequest {
     bool cooperative = false;
     const void* return_address = nullptr;  ///< of the program's line
     bool is_statement = false;             ///< kernel<<<...>>>(...), which has no result
-    std::uint64_t cluster_blocks = 0;      ///< of each cluster; 0: the launch does not say
+    std::optional<dim3> cluster = {};      ///< blocks of each cluster, where the launch says it
 };
 
 /// What the configuration, the kernel or the device forbids is the result, at once; what the kernel

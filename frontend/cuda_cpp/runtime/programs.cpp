@@ -232,13 +232,14 @@ std::shared_ptr<PreparedKernel> Programs::kernel(const std::shared_ptr<driver::C
     OnDevice& image = on_device(context, registered.program);
     auto& prepared = image.kernels[registered.name];
     if (!prepared) {
-        const auto declared = [&](const auto& limits) {
-            const auto found = limits.find(registered.name);
-            return found == limits.end() ? 0 : found->second;
-        };
+        const auto threads = image.limits.most_threads.find(registered.name);
+        const auto blocks = image.limits.clusters.find(registered.name);
+        std::optional<execution::Dim3> cluster;
+        if (blocks != image.limits.clusters.end())
+            cluster = {blocks->second[0], blocks->second[1], blocks->second[2]};
         prepared = std::make_shared<PreparedKernel>(
             image.module->function(registered.name), Process::get().launch_options(),
-            declared(image.limits.most_threads), declared(image.limits.cluster_blocks),
+            threads == image.limits.most_threads.end() ? 0 : threads->second, cluster,
             image.limits.constant_bytes, image.embedded);
     }
     return prepared;

@@ -285,38 +285,3 @@ def test_libraries_with_the_same_device_code_have_variables_of_their_own(tmp_pat
     assert result.returncode == 0, result.stderr
     result = run(tmp_path / "main")
     assert (result.stdout, result.stderr) == ("41211 41211 42221 8221 43231 ", "")
-
-
-CLUSTERS = """
-#include <cooperative_groups.h>
-#include <cstdio>
-template <int X> __global__ void __cluster_dims__(X, 1, 1) declared(int* x) { *x = 1; }
-__global__ void plain(int* x) { *x = 1; }
-int main() {
-    int* x;
-    cudaMalloc(&x, 4);
-    declared<1><<<2, 1>>>(x);
-    printf("%s ", cudaGetErrorName(cudaDeviceSynchronize()));
-    declared<2><<<2, 1>>>(x);
-    printf("%s ", cudaGetErrorName(cudaGetLastError()));
-    cudaLaunchConfig_t configuration = {};
-    cudaLaunchAttribute attribute = {};
-    configuration.gridDim = 4, configuration.blockDim = 1;
-    configuration.attrs = &attribute, configuration.numAttrs = 1;
-    attribute.id = cudaLaunchAttributeClusterDimension;
-    for (unsigned blocks : {1, 4}) {
-        attribute.val.clusterDim.x = blocks, attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
-        printf("%s ", cudaGetErrorName(cudaLaunchKernelEx(&configuration, plain, x)));
-    }
-}
-"""
-
-
-@needs_clang
-@pytest.mark.parametrize("options", [[], ["-rdc=true"]])
-def test_clusters_of_several_blocks_are_refused_where_they_are_launched(tmp_path, options):
-    result = run(compiled(CLUSTERS, tmp_path, *options))
-    assert result.stdout == "cudaSuccess cudaErrorNotSupported cudaSuccess cudaErrorNotSupported "
-    assert re.findall(
-        r"clusters of (\d) blocks, and cudasim has clusters of one block only", result.stderr
-    ) == ["2", "4"]

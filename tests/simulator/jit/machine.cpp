@@ -223,6 +223,12 @@ std::uint64_t cudasim_hook_warp(ThreadContext* context, std::int32_t kind, std::
 }
 
 /// No test asks: the engine's own answer needs its stacks.
+std::uint64_t cudasim_hook_map_shared(ThreadContext*, std::uint64_t address, std::uint32_t, std::uint32_t) {
+    return address;
+}
+std::int32_t cudasim_hook_shared_rank(ThreadContext*, std::uint64_t, std::uint32_t) {
+    return 0;
+}
 std::int32_t cudasim_hook_is_local(ThreadContext*, std::uint64_t, std::uint32_t) {
     return 0;
 }

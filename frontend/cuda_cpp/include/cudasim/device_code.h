@@ -142,6 +142,7 @@ static __device__ __forceinline__ void __prof_trigger(int) {}
 #include <__clang_cuda_cmath.h>
 #include "math_overloads.h"
 #include "integer_functions.h"
+#include "cluster_functions.h"
 #include "memory_functions.h"
 #include "warp_functions.h"
 #include <__clang_cuda_complex_builtins.h>

@@ -51,6 +51,7 @@ def _as_data(record: Any) -> dict:
         "device": record.device["name"],
         "grid": list(record.grid),
         "block": list(record.block),
+        "cluster": record.cluster and list(record.cluster),
         "dynamic_shared_bytes": record.dynamic_shared_bytes,
         "options": record.options,
         "arguments": [

@@ -120,7 +120,7 @@ class RecordedLaunch:
             self._image,
             record.kernel,
             record.display_name,
-            _native.LaunchConfiguration(record.grid, record.block, record.dynamic_shared_bytes),
+            record.configuration,
             options,
             progress,
             record.arguments,

@@ -159,11 +159,7 @@ __global__ void split_barrier(int* out) {
     auto token = block.barrier_arrive();
     const int own = threadIdx.x * threadIdx.x;
     block.barrier_wait(std::move(token));
-    auto cluster = cg::this_cluster();
-    const int* other = cluster.map_shared_rank(&values[63 - threadIdx.x], cluster.block_rank());
-    out[threadIdx.x] = own + *other;
-    cluster.sync();
-    if (cluster.num_blocks() != 1 || cluster.thread_rank() != threadIdx.x) out[threadIdx.x] = -1;
+    out[threadIdx.x] = own + values[63 - threadIdx.x];
 }
 
 template <typename T>

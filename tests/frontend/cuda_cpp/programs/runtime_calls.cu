@@ -419,7 +419,7 @@ static void launches() {
     WORKS(cudaGetKernel(&kernel, sum));
     WORKS(cudaLaunchKernelExC(&configuration, kernel, arguments));
     attributes[2].val.clusterDim.x = 2;
-    FAILS(cudaErrorNotSupported, cudaLaunchKernelExC(&configuration, kernel, arguments));
+    FAILS(cudaErrorInvalidClusterSize, cudaLaunchKernelExC(&configuration, kernel, arguments));
     attributes[2].id = static_cast<cudaLaunchAttributeID>(99);
     FAILS(cudaErrorInvalidValue, cudaLaunchKernelExC(&configuration, kernel, arguments));
     configuration.attrs = nullptr;
