@@ -27,6 +27,7 @@ def values(output: str) -> dict[str, int]:
         ("null", 700, "write_to(int*)"),
         ("wild", 700, "write_to(int*)"),
         ("misaligned", 716, "misaligned(char*)"),
+        ("recursion", 700, "in depth_of"),
         ("trap", 719, "trap()"),
         ("livelock", 702, "wait_for(int volatile*)"),
         ("deadlock", 702, "wait_for_others()"),

@@ -24,6 +24,12 @@ __global__ void wait_for(volatile int* flag) {
 __global__ void wait_for_others() {
     asm volatile("bar.sync 1, 64;" ::: "memory");
 }
+__device__ __noinline__ int depth_of(int value) {
+    return value == 0 ? 0 : depth_of(value * 3 + 2) + 1;
+}
+__global__ void recurse(int* result, int value) {
+    *result = depth_of(value);
+}
 __global__ void empty() {}
 
 static int result_in_callback = -1;
@@ -81,6 +87,11 @@ int main(int, char** arguments) {
         cudaMalloc(&memory, 4);
         cudaMemset(memory, 0, 4);
         wait_for<<<1, 1>>>(memory);
+        after_fault();
+    }
+    if (fault == "recursion") {
+        cudaMalloc(&memory, 4);
+        recurse<<<1, 1>>>(memory, 1);
         after_fault();
     }
     if (fault == "deadlock") wait_for_others<<<1, 32>>>(), after_fault();
