@@ -63,7 +63,14 @@ std::string path_of(const DIFile* file) {
     return is_whole ? name.str() : (directory + "/" + name).str();
 }
 
-/// With the places where it was inlined; the head of the function for code without a place of its own.
+/// Whether it is in one of the headers that clang brings for CUDA: `__clang_cuda_math.h`.
+bool is_of_clang(const findings::SourceLocation& place) {
+    const std::size_t folder = place.file.rfind('/');
+    return StringRef(place.file).substr(folder == std::string::npos ? 0 : folder + 1).starts_with("__clang_");
+}
+
+/// With the places where it was inlined, from the program's own code on; the head of the function for code
+/// without a place of its own.
 findings::CallChain location_of(const Instruction& instruction) {
     const auto name_of = [](const DISubprogram* function) {
         return function ? function->getName().str() : std::string();
@@ -75,7 +82,9 @@ findings::CallChain location_of(const Instruction& instruction) {
     const DISubprogram* function = instruction.getFunction()->getSubprogram();
     if (chain.empty() && function)
         chain.push_back({path_of(function->getFile()), name_of(function), function->getLine(), 0});
-    return findings::without_own_code(std::move(chain));
+    chain = findings::without_own_code(std::move(chain));
+    if (!std::ranges::all_of(chain, is_of_clang)) std::erase_if(chain, is_of_clang);
+    return chain;
 }
 
 std::string text_of(const Type& type) {
@@ -113,16 +122,17 @@ bool adds_floats_in_memory(StringRef opcode) {
 
 class Places {
   public:
-    explicit Places(std::span<const std::string_view> functions) : functions_(functions) {}
+    Places(std::span<const std::string_view> functions, const Reached& reached)
+        : functions_(functions), reached_(reached) {}
 
     void add(const Instruction& instruction) {
         if (isa<PHINode, SelectInst>(instruction)) return;  // they choose, and have flags of their own
         if (const std::string flags = fast_math_flags(instruction); !flags.empty())
-            add(ArithmeticCause::fast_math, operation(instruction) + " " + flags, instruction);
+            add(DifferenceCause::fast_math, operation(instruction) + " " + flags, instruction);
         if (const auto* update = dyn_cast<AtomicRMWInst>(&instruction)) {
             const auto kind = update->getOperation();
             if (kind == AtomicRMWInst::FAdd || kind == AtomicRMWInst::FSub)
-                add(ArithmeticCause::atomic,
+                add(DifferenceCause::atomic,
                     AtomicRMWInst::getOperationName(kind).str() + " " + text_of(*update->getType()),
                     instruction);
         } else if (const auto* call = dyn_cast<CallBase>(&instruction)) {
@@ -130,9 +140,22 @@ class Places {
         }
     }
 
-    void add(ArithmeticCause cause, std::string what, const Instruction& instruction) {
+    /// Code of clang's headers stands where the program calls it.
+    void add(DifferenceCause cause, std::string what, const Instruction& instruction, unsigned depth = 0) {
         findings::CallChain location = location_of(instruction);
-        const auto known = std::ranges::find_if(found_, [&](const ArithmeticPlace& each) {
+        const Function& function = *instruction.getFunction();
+        constexpr unsigned most_nested = 8;
+        if (!location.empty() && is_of_clang(location.front()) && !function.use_empty() &&
+            depth < most_nested) {
+            // A function's users are listed from the last to the first.
+            const SmallVector<const User*, 8> users(function.users());
+            for (const User* user : reverse(users)) {
+                const auto* call = dyn_cast<CallBase>(user);
+                if (call && reached_.contains(*call->getFunction())) add(cause, what, *call, depth + 1);
+            }
+            return;
+        }
+        const auto known = std::ranges::find_if(found_, [&](const DifferencePlace& each) {
             return each.cause == cause && each.what == what && each.location == location;
         });
         if (known != found_.end())
@@ -141,16 +164,18 @@ class Places {
             found_.push_back({cause, std::move(what), std::move(location)});
     }
 
-    [[nodiscard]] std::vector<ArithmeticPlace> take() { return std::move(found_); }
+    [[nodiscard]] std::vector<DifferencePlace> take() { return std::move(found_); }
 
   private:
     void add_call(const CallBase& call) {
         if (const auto* assembly = dyn_cast<InlineAsm>(call.getCalledOperand())) {
             SmallVector<StringRef, 8> words;
-            SplitString(assembly->getAsmString(), words, " \t\n;{}");
+            SplitString(assembly->getAsmString(), words, " \t\n;{},");
             for (const StringRef word : words) {
-                if (word.contains(".approx")) add(ArithmeticCause::instruction, word.str(), call);
-                if (adds_floats_in_memory(word)) add(ArithmeticCause::atomic, word.str(), call);
+                if (word.starts_with("%clock") || word.starts_with("%globaltimer"))
+                    add(DifferenceCause::clock, word.str(), call);
+                if (word.contains(".approx")) add(DifferenceCause::instruction, word.str(), call);
+                if (adds_floats_in_memory(word)) add(DifferenceCause::atomic, word.str(), call);
             }
             return;
         }
@@ -158,16 +183,22 @@ class Places {
         if (!callee) return;
         const StringRef name = callee->getName();
         if (callee->isIntrinsic() && name.contains(".approx"))
-            add(ArithmeticCause::instruction, name.str(), call);
+            add(DifferenceCause::instruction, name.str(), call);
         else if (name.starts_with("llvm.nvvm.atomic.load.add.f"))
-            add(ArithmeticCause::atomic, name.str(), call);
+            add(DifferenceCause::atomic, name.str(), call);
+        else if (name.starts_with("llvm.nvvm.read.ptx.sreg.clock") ||
+                 name.starts_with("llvm.nvvm.read.ptx.sreg.globaltimer"))
+            add(DifferenceCause::clock, name.str(), call);
+        else if (name == "malloc")
+            add(DifferenceCause::allocation, name.str(), call);
         else if (name.starts_with("__nv_fast_") ||
                  std::ranges::find(functions_, std::string_view(name)) != functions_.end())
-            add(ArithmeticCause::function, name.str(), call);
+            add(DifferenceCause::function, name.str(), call);
     }
 
     std::span<const std::string_view> functions_;
-    std::vector<ArithmeticPlace> found_;
+    const Reached& reached_;
+    std::vector<DifferencePlace> found_;
 };
 
 /// As the fusions of simulator and PTX expect it.
@@ -189,23 +220,27 @@ void promote_local_variables(Module& module) {
 
 }  // namespace
 
-std::string_view name_of(ArithmeticCause cause) {
+std::string_view name_of(DifferenceCause cause) {
     switch (cause) {
-        case ArithmeticCause::fast_math:
+        case DifferenceCause::fast_math:
             return "fast_math";
-        case ArithmeticCause::function:
+        case DifferenceCause::function:
             return "function";
-        case ArithmeticCause::instruction:
+        case DifferenceCause::instruction:
             return "instruction";
-        case ArithmeticCause::atomic:
+        case DifferenceCause::atomic:
             return "atomic";
-        case ArithmeticCause::multiply_add:
+        case DifferenceCause::clock:
+            return "clock";
+        case DifferenceCause::allocation:
+            return "allocation";
+        case DifferenceCause::multiply_add:
             break;
     }
     return "multiply_add";
 }
 
-std::vector<ArithmeticPlace> arithmetic_places(const image::KernelImage& image, std::string_view kernel,
+std::vector<DifferencePlace> difference_places(const image::KernelImage& image, std::string_view kernel,
                                                std::span<const std::string_view> functions) {
     LLVMContext context;
     auto parsed = parseBitcodeFile(MemoryBufferRef(image.bitcode(), "kernel image"), context);
@@ -216,13 +251,13 @@ std::vector<ArithmeticPlace> arithmetic_places(const image::KernelImage& image, 
         throw image::ImageError("the image has no kernel '" + std::string(kernel) + "'");
     promote_local_variables(module);
     const Reached reached(*function);
-    Places places(functions);
+    Places places(functions, reached);
     for (const Function& each : module)
         if (reached.contains(each))
             for (const Instruction& instruction : instructions(each)) places.add(instruction);
     for (const Instruction* sum : image::multiply_adds(module))
         if (reached.contains(*sum->getFunction()))
-            places.add(ArithmeticCause::multiply_add,
+            places.add(DifferenceCause::multiply_add,
                        std::string(sum->getOpcodeName()) + " of fmul " + text_of(*sum->getType()), *sum);
     return places.take();
 }

@@ -1,5 +1,5 @@
-// Where a kernel's arithmetic may come out differently on a GPU and in the simulator, by what its code says:
-// for explanations of differences.
+// Where a kernel's results may come out differently on a GPU and in the simulator, by what its code says: for
+// explanations of differences.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,20 @@
 
 namespace cudasim::gpu_backend {
 
-enum class ArithmeticCause : std::uint8_t {
-    fast_math,    ///< flags that let a compiler change results (LLVM Language Reference, "Fast-Math Flags")
-    function,     ///< libdevice's `__nv_fast_*`, and those that the caller names
-    instruction,  ///< PTX's `*.approx`, as an intrinsic or in inline assembly
-    atomic,       ///< a float sum in memory, whose order is the threads'
-    multiply_add  ///< a product and a sum that the option "fma" fuses (simulator/image/contraction.h)
+enum class DifferenceCause : std::uint8_t {
+    fast_math,     ///< flags that let a compiler change results (LLVM Language Reference, "Fast-Math Flags")
+    function,      ///< libdevice's `__nv_fast_*`, and those that the caller names
+    instruction,   ///< PTX's `*.approx`, as an intrinsic or in inline assembly
+    atomic,        ///< a float sum in memory, whose order is the threads'
+    multiply_add,  ///< a product and a sum that the option "fma" fuses (simulator/image/contraction.h)
+    clock,      ///< PTX's %clock, %clock64, %clock_hi and %globaltimer, as an intrinsic or in inline assembly
+    allocation  ///< the kernel's own malloc(), whose addresses differ
 };
-/// "fast_math", "function", "instruction", "atomic", "multiply_add": for front ends.
-[[nodiscard]] std::string_view name_of(ArithmeticCause cause);
+/// "fast_math", "function", "instruction", "atomic", "multiply_add", "clock", "allocation".
+[[nodiscard]] std::string_view name_of(DifferenceCause cause);
 
-struct ArithmeticPlace {
-    ArithmeticCause cause{};
+struct DifferencePlace {
+    DifferenceCause cause{};
     std::string what;  ///< "fdiv afn arcp", "__nv_fast_sinf", "llvm.nvvm.sin.approx.f", "fadd float", ...
     findings::CallChain location;  ///< empty without debug info
     std::uint32_t count = 1;       ///< instructions there that are the same but for their operands
@@ -34,7 +36,7 @@ struct ArithmeticPlace {
 /// them, instructions as they stand.
 /// @param functions names of libdevice functions that approximate: "__nv_sinf"
 /// @throws image::ImageError for an image without such a kernel
-[[nodiscard]] std::vector<ArithmeticPlace> arithmetic_places(const image::KernelImage& image,
+[[nodiscard]] std::vector<DifferencePlace> difference_places(const image::KernelImage& image,
                                                              std::string_view kernel,
                                                              std::span<const std::string_view> functions);
 

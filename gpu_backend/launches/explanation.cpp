@@ -15,8 +15,8 @@ namespace {
 
 using findings::Finding;
 using findings::SourceLocation;
-using gpu_backend::ArithmeticCause;
-using gpu_backend::ArithmeticPlace;
+using gpu_backend::DifferenceCause;
+using gpu_backend::DifferencePlace;
 
 constexpr std::size_t most_locations = 8;
 
@@ -24,7 +24,7 @@ constexpr std::size_t most_locations = 8;
 enum class Rank {
     race,
     removes,      ///< agrees with the GPU for some elements
-    order_moves,  ///< threads' order, or unwritten memory, changes elements
+    order_moves,  ///< threads' order, unwritten memory, or a clock, changes elements
     in_code,      ///< nothing but the code says so
     moves,        ///< changes elements, and makes none agree
     ordered,      ///< changes only what the order of threads changes, too
@@ -75,7 +75,7 @@ std::string object_text(const std::optional<findings::MemoryObject>& object) {
 }
 
 /// "__nv_fast_sinf (line 4), __nv_expf (line 6)"
-std::string places_text(const std::vector<ArithmeticPlace>& places) {
+std::string places_text(const std::vector<DifferencePlace>& places) {
     std::string text;
     std::size_t listed = 0;
     for (const auto& place : places) {
@@ -87,8 +87,8 @@ std::string places_text(const std::vector<ArithmeticPlace>& places) {
     return text;
 }
 
-bool is_approximate(const ArithmeticPlace& place) {
-    return place.cause == ArithmeticCause::instruction || place.what.starts_with("__nv_fast_") ||
+bool is_approximate(const DifferencePlace& place) {
+    return place.cause == DifferenceCause::instruction || place.what.starts_with("__nv_fast_") ||
            !gpu_backend::approximate_instructions(place.what).empty();
 }
 
@@ -119,7 +119,7 @@ constexpr KnownBound known_bounds[] = {
 
 /// Whether it is wrong by more than last bits for some arguments (docs/gpu_results.md, "Approximate
 /// instructions").
-bool is_far_off_for_some_arguments(const ArithmeticPlace& place) {
+bool is_far_off_for_some_arguments(const DifferencePlace& place) {
     constexpr std::string_view names[] = {"sin.approx",        "cos.approx",    "div.approx",
                                           "__nv_fast_sin",     "__nv_fast_cos", "__nv_fast_tan",
                                           "__nv_fast_fdividef"};
@@ -128,7 +128,7 @@ bool is_far_off_for_some_arguments(const ArithmeticPlace& place) {
 }
 
 /// " Measured: ex2.approx up to 2 ulp."; empty where nothing is known.
-std::string bounds_text(const std::vector<ArithmeticPlace>& places) {
+std::string bounds_text(const std::vector<DifferencePlace>& places) {
     std::vector<std::string_view> bounds;
     for (const auto& place : places) {
         const auto* known = std::ranges::find_if(known_bounds, [&](const KnownBound& each) {
@@ -174,6 +174,7 @@ class Conclusions {
         add_libdevice();
         add_code_and_ptx();  // before fma, which fast-math flags allow as well
         add_fma();
+        add_clock();
         add_gpu();
         std::ranges::stable_sort(candidates_, {}, [](const Candidate& each) {
             return std::tuple(each.rank, -static_cast<std::int64_t>(each.removes),
@@ -263,13 +264,13 @@ class Conclusions {
         }
     }
 
-    [[nodiscard]] std::vector<ArithmeticPlace> places(std::initializer_list<ArithmeticCause> causes) const {
-        std::vector<ArithmeticPlace> chosen;
+    [[nodiscard]] std::vector<DifferencePlace> places(std::initializer_list<DifferenceCause> causes) const {
+        std::vector<DifferencePlace> chosen;
         for (const auto& place : found_.places)
             if (std::ranges::find(causes, place.cause) != causes.end()) chosen.push_back(place);
         return chosen;
     }
-    static void add_locations(Candidate& candidate, const std::vector<ArithmeticPlace>& places) {
+    static void add_locations(Candidate& candidate, const std::vector<DifferencePlace>& places) {
         for (const auto& place : places) add_location(candidate.explanation.locations, place.location);
     }
 
@@ -278,7 +279,19 @@ class Conclusions {
         const Writers& writers = found_.writers;
         const bool atomics = writers.known && writers.all_atomic;
         if (raced_ && !atomics) return;
-        const auto sums = places({ArithmeticCause::atomic});
+        // What changes with the time changes with each experiment.
+        if (!atomics && !places({DifferenceCause::clock}).empty() && size_of(found_.unstable) > 0) return;
+        const auto sums = places({DifferenceCause::atomic});
+        const auto allocations = places({DifferenceCause::allocation});
+        if (!atomics && !allocations.empty()) {
+            add_locations(add("addresses", found_.order, Rank::order_moves,
+                              "The kernel allocates memory itself, and gets other addresses when its threads "
+                              "run in another "
+                              "order; a GPU's are others anyway. Do not compare what depends on addresses." +
+                                  gpu_text()),
+                          allocations);
+            return;
+        }
         std::string text;
         if (atomics && !sums.empty())
             text =
@@ -332,7 +345,7 @@ class Conclusions {
                 " its results are others, and do not agree either: they depend on the last bits of products "
                 "and sums.";
         add_locations(add_definite("fma", found_.fma, Rank::moves, std::move(text)),
-                      places({ArithmeticCause::multiply_add}));
+                      places({DifferenceCause::multiply_add}));
     }
 
     void add_libdevice() {
@@ -343,14 +356,14 @@ class Conclusions {
         else
             text += "its results are others, and do not agree either.";
         add_locations(add_definite("libdevice", found_.libdevice, Rank::moves, std::move(text)),
-                      places({ArithmeticCause::function}));
+                      places({DifferenceCause::function}));
     }
 
     /// The PTX has what the GPU was given. Where it agrees, the kernel's code says why first.
     void add_code_and_ptx() {
-        const auto flags = places({ArithmeticCause::fast_math});
-        auto approximations = places({ArithmeticCause::function, ArithmeticCause::instruction});
-        std::erase_if(approximations, [](const ArithmeticPlace& place) { return !is_approximate(place); });
+        const auto flags = places({DifferenceCause::fast_math});
+        auto approximations = places({DifferenceCause::function, DifferenceCause::instruction});
+        std::erase_if(approximations, [](const DifferencePlace& place) { return !is_approximate(place); });
         Effect ptx = found_.ptx;
         const ElementSet explained = joined(joined(found_.fma.removed, found_.libdevice.removed),
                                             joined(found_.zeros.removed, found_.order.removed));
@@ -392,6 +405,19 @@ class Conclusions {
     }
     [[nodiscard]] Effect nothing() const {
         return {.removed = ElementSet(order_.size()), .moved = ElementSet(order_.size())};
+    }
+
+    void add_clock() {
+        const auto clocks = places({DifferenceCause::clock});
+        const std::uint64_t unstable = size_of(found_.unstable);
+        if (clocks.empty() || unstable == 0) return;
+        Candidate& candidate = add(
+            "clock", nothing(), Rank::order_moves,
+            "The kernel reads a clock, and " + std::to_string(unstable) +
+                " of the elements have other values whenever the launch is repeated on the simulator, too. "
+                "Do not compare what depends on the time.");
+        candidate.moves = candidate.explanation.moves = unstable;
+        add_locations(candidate, clocks);
     }
 
     void add_gpu() {

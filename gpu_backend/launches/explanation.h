@@ -33,6 +33,8 @@ struct Explanation {
     ///   fast-math        fast-math flags let both compilers change results
     ///   approximation    instructions or functions that the GPU approximates
     ///   ptx              the PTX computes something else than the kernel that it was made of
+    ///   clock            the kernel reads a clock, and elements change whenever the launch is repeated
+    ///   addresses        the kernel allocates memory itself, and results depend on the order of threads
     ///   gpu-varies       the GPU itself leaves other results when the launch is repeated
     ///   unexplained      nothing of this
     std::string cause;

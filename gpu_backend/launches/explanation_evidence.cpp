@@ -103,7 +103,7 @@ class Gathering {
         if (library_)
             for (const auto& [name, group] : library_->functions()) functions.insert(name);
         const std::vector<std::string_view> names(functions.begin(), functions.end());
-        found_.places = gpu_backend::arithmetic_places(*image_, record_.kernel, names);
+        found_.places = gpu_backend::difference_places(*image_, record_.kernel, names);
     }
 
     [[nodiscard]] bool repeat_unchanged() {
@@ -209,12 +209,12 @@ class Gathering {
         found_.zeros = effect_of(zeros);
     }
 
-    [[nodiscard]] bool has(gpu_backend::ArithmeticCause cause) const {
+    [[nodiscard]] bool has(gpu_backend::DifferenceCause cause) const {
         return std::ranges::any_of(found_.places, [&](const auto& place) { return place.cause == cause; });
     }
 
     void flip_fma() {
-        if (!has(gpu_backend::ArithmeticCause::multiply_add)) return;
+        if (!has(gpu_backend::DifferenceCause::multiply_add)) return;
         Variation other{.options = laboratory_.usual_options()};
         other.options.compile.fma_contraction = !found_.fma_was_on;
         found_.fma = effect_of(other);

@@ -34,7 +34,7 @@ struct Evidence {
     Effect zeros, fma, libdevice, no_fast_math, ptx, gpu;
     bool fma_was_on = false;
     /// Of the kernel's code. As functions, all of libdevice's that it calls.
-    std::vector<gpu_backend::ArithmeticPlace> places;
+    std::vector<gpu_backend::DifferencePlace> places;
 };
 
 /// Makes the experiments. Those for which there is no time are left out.

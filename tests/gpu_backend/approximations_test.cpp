@@ -36,6 +36,9 @@ declare float @llvm.sqrt.f32(float)
 !24 = !DILocation(line: 4, column: 5, scope: !5)
 !25 = !DILocation(line: 5, column: 5, scope: !5)
 !30 = !DILocation(line: 31, column: 5, scope: !6)
+!7 = distinct !DISubprogram(name: "clock64", scope: !8, file: !8, line: 1, type: !4, unit: !1, spFlags: DISPFlagDefinition)
+!8 = !DIFile(filename: "__clang_cuda_device_functions.h", directory: "/usr/lib")
+!32 = !DILocation(line: 5, column: 5, scope: !7)
 !31 = !DILocation(line: 32, column: 5, scope: !6, inlinedAt: !22)
 )");
 }
@@ -44,7 +47,7 @@ declare float @llvm.sqrt.f32(float)
 std::vector<std::string> places_in(const std::string& body,
                                    const std::vector<std::string_view>& functions = {}) {
     std::vector<std::string> texts;
-    for (const ArithmeticPlace& each : arithmetic_places(image_of(body), "k", functions)) {
+    for (const DifferencePlace& each : difference_places(image_of(body), "k", functions)) {
         std::string text = std::string(name_of(each.cause)) + " " + each.what;
         for (std::size_t i = 0; i < each.location.size(); ++i) {
             EXPECT_EQ(each.location[i].file, "/work/kernel.py");
@@ -75,6 +78,45 @@ define void @k(ptr %p, float %x) !dbg !5 {
     Texts with = without;
     with.insert(with.begin(), "function __nv_sinf k:1");
     EXPECT_EQ(places_in(body, {"__nv_cosf", "__nv_sinf"}), with);
+}
+
+TEST(Approximations, clocks_and_allocations_are_named) {
+    EXPECT_EQ(places_in(R"(
+declare i64 @llvm.nvvm.read.ptx.sreg.clock64()
+declare ptr @malloc(i64)
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+define void @k(ptr %p) !dbg !5 {
+  %t = call i64 @llvm.nvvm.read.ptx.sreg.clock64(), !dbg !21
+  %c = call i32 asm sideeffect "mov.u32 $0, %clock;", "=r"(), !dbg !22
+  %g = call i64 asm sideeffect "mov.u64 $0,%globaltimer;", "=l"(), !dbg !23
+  %m = call ptr @malloc(i64 %t), !dbg !24
+  %x = call i32 @llvm.nvvm.read.ptx.sreg.tid.x(), !dbg !25
+  store ptr %m, ptr %p
+  ret void
+})"),
+              (Texts{"clock llvm.nvvm.read.ptx.sreg.clock64 k:1", "clock %clock k:2",
+                     "clock %globaltimer k:3", "allocation malloc k:4"}));
+}
+
+TEST(Approximations, code_of_clangs_headers_is_named_where_it_is_called) {
+    EXPECT_EQ(
+        places_in(R"(
+declare i64 @llvm.nvvm.read.ptx.sreg.clock64()
+define i64 @clock64() !dbg !7 {
+  %t = call i64 @llvm.nvvm.read.ptx.sreg.clock64(), !dbg !32
+  ret i64 %t
+}
+define i64 @unused() {
+  %t = call i64 @clock64()
+  ret i64 %t
+}
+define void @k(ptr %p) !dbg !5 {
+  %a = call i64 @clock64(), !dbg !21
+  %b = call i64 @clock64(), !dbg !23
+  store i64 %b, ptr %p
+  ret void
+})"),
+        (Texts{"clock llvm.nvvm.read.ptx.sreg.clock64 k:1", "clock llvm.nvvm.read.ptx.sreg.clock64 k:3"}));
 }
 
 TEST(Approximations, fast_math_flags_are_named_but_for_contraction) {
@@ -153,8 +195,8 @@ define void @k(ptr %p, float %x) !dbg !5 {
 
 TEST(Approximations, an_unknown_kernel_is_an_error) {
     const auto image = image_of("define void @k() !dbg !5 { ret void }\n");
-    EXPECT_TRUE(arithmetic_places(image, "k", {}).empty());
-    EXPECT_THROW((void)arithmetic_places(image, "missing", {}), image::ImageError);
+    EXPECT_TRUE(difference_places(image, "k", {}).empty());
+    EXPECT_THROW((void)difference_places(image, "missing", {}), image::ImageError);
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-// Calls of host functions by `__host__ __device__` functions that kernels need. nvcc warns of them; on
-// a GPU
+// Calls of host functions by `__host__ __device__` functions that kernels need. nvcc warns of them; on a GPU
 // they are undefined.
 #pragma once
 
@@ -12,13 +11,10 @@ namespace cudasim::nvcc {
 
 class HostFunctions {
   public:
-    /// Lets the device pass take the host functions that its messages name. Each becomes a function of
-    /// both
+    /// Lets the device pass take the host functions that its messages name. Each becomes a function of both
     /// sides without its body, whose mark makes the image's report
-    /// (frontend/cuda_cpp/images/host_functions.h).
-    /// Nothing is done where there is any other error: calls by `__global__` and `__device__` functions
-    /// are
-    /// refused.
+    /// (frontend/cuda_cpp/images/host_functions.h). Nothing is done where there is any other error: calls by
+    /// `__global__` and `__device__` functions are refused.
     /// @param sources of the device pass alone
     /// @return whether the pass may succeed now
     [[nodiscard]] bool take(PatchedSources& sources, const std::string& messages);
