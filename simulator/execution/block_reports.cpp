@@ -24,7 +24,8 @@ namespace {
 
 void add_waiters(std::vector<Waiter>& result, const std::vector<Runner*>& runners) {
     for (const Runner* runner : runners)
-        result.push_back({runner->thread, runner->site, runner->barrier_kind});
+        for (std::uint32_t thread = runner->thread; thread < runner->thread + runner->group; ++thread)
+            result.push_back({thread, runner->site, runner->barrier_kind});
 }
 
 void sort_by_thread(std::vector<Waiter>& threads) {

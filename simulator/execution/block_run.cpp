@@ -74,6 +74,7 @@ void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::u
     interleaving_.start(launch.options, block, launch.block_count, context_.thread_count);
     start_phase();
     if (!coroutines_.lanes_meet()) not_started_ = context_.thread_count;
+    alone_.clear();
     over_ = faulted_ = idle_rounds_ = 0;
     in_turns_ = false;
     next_in_batch_ = 0;
@@ -317,6 +318,10 @@ void BlockRun::start_threads() {
         start_lanes();
         return;
     }
+    if (!alone_.empty()) [[unlikely]] {
+        start_alone();
+        return;
+    }
     const bool one_by_one =
         launch_->options.carrier == Carrier::fiber || launch_->options.policy != Policy::forward;
     Runner* runner = worker_->runners().acquire(*launch_, &context_);
@@ -336,6 +341,17 @@ void BlockRun::start_threads() {
     if (warps_.any_free() &&
         (not_started_ == 0 || order_.thread(context_.thread_count - not_started_) / jit::warp_size != warp))
         run_freed_lanes(warp);
+}
+
+/// A runner of one thread runs no groups.
+void BlockRun::start_alone() {
+    Runner* runner = worker_->runners().acquire(*launch_, &context_);
+    auto& [next, end] = alone_.back();
+    runner->thread = next++;
+    runner->end = next;
+    runner->interleaving = nullptr;
+    if (next == end) alone_.pop_back();
+    resume(runner);
 }
 
 /// Passes over a warp until none of its lanes can go on.
@@ -373,18 +389,6 @@ void BlockRun::start_lanes() {
 void BlockRun::look_at_warp(std::uint32_t thread) {
     const std::uint32_t warp = thread / jit::warp_size;
     if (coroutines_.complete_warp(warp)) lanes_to_run_.push_back(warp * jit::warp_size);
-}
-
-/// The runner keeps only the thread it is running; those behind it in its range are not started after all,
-/// and get their turns next. Whether there are any.
-bool BlockRun::cut(Runner* runner) {
-    const bool any = runner->end != runner->thread + 1;
-    if (!coroutines_.lanes_meet())
-        not_started_ += runner->end - runner->thread - 1;
-    else if (any)
-        lanes_to_run_.push_back(runner->thread + 1);
-    runner->end = runner->thread + 1;
-    return any;
 }
 
 /// What the runner came back for; `first` is the thread it ran first since it was resumed.
@@ -463,6 +467,10 @@ bool BlockRun::cut(Runner* runner) {
         }
         case Event::faulted: {
             ended(first, runner->thread);
+            if (is_group(*runner)) {
+                run_one_by_one(runner);
+                break;
+            }
             const bool pass_goes_on = cut(runner);
             progress_ = true;
             ++faulted_;
@@ -565,6 +573,7 @@ void BlockRun::abandon() {
     forget_faulted_threads();
     not_started_ = 0;
     lanes_to_run_.clear();
+    alone_.clear();
     abandoned_ = true;
 }
 

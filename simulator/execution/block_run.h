@@ -153,7 +153,9 @@ class BlockRun {
     void tell_beginning();
     [[nodiscard]] ObservedBlock observed() const;
     void start_phase();
-    [[nodiscard]] bool has_threads_to_start() const { return not_started_ != 0 || !lanes_to_run_.empty(); }
+    [[nodiscard]] bool has_threads_to_start() const {
+        return not_started_ != 0 || !lanes_to_run_.empty() || !alone_.empty();
+    }
     void start_threads();
     void start_lanes();
     void run_freed_lanes(std::uint32_t warp);
@@ -168,6 +170,9 @@ class BlockRun {
     void forget_faulted_threads();
     void tell_ends(std::uint32_t first, std::uint32_t last);
     bool cut(Runner* runner);
+    [[nodiscard]] bool is_group(const Runner& runner) const;
+    void run_one_by_one(Runner* runner);
+    void start_alone();
     [[nodiscard]] bool print(Runner& runner);
     [[nodiscard]] bool use_heap(Runner& runner);
     void report_not_cooperative();
@@ -253,6 +258,9 @@ class BlockRun {
     jit::BarrierKind barrier_kind_{};            ///< of the first waiting thread
     std::vector<Runner*> ready_, waiting_, spinning_;
     std::vector<Runner*> by_thread_;  ///< for put_in_order()
+    /// Threads of groups, [first, last), that are to be started one by one, before any others; the last
+    /// range first.
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> alone_;
     // Launches with stops only; else empty.
     std::vector<jit::ThreadStop> thread_stops_;  ///< BlockContext::thread_stops
     std::uint32_t steps_set_ = 0;                ///< threads whose ThreadStop::steps is not 0

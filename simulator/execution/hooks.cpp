@@ -106,6 +106,13 @@ void cudasim_hook_yield(ThreadContext* context, std::uint32_t site) {
     if (++runner.slices >= slices_per_turn) cudasim_hook_sleep(context, site);
 }
 
+void cudasim_hook_yield_group(ThreadContext* context, std::uint32_t threads, std::uint32_t site) {
+    Runner& runner = runner_of(context);
+    runner.group = threads;
+    cudasim_hook_yield(context, site);
+    runner.group = 1;
+}
+
 void cudasim_hook_turn(ThreadContext* context, std::uint32_t site) {
     Runner& runner = runner_of(context);
     if (runner.interleaving != nullptr && runner.interleaving->gives_turn(runner.thread, site))

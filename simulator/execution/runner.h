@@ -105,6 +105,7 @@ struct alignas(64) Runner : jit::ThreadContext {
     fiber::Stack stack;
     Launch* launch = nullptr;
     Interleaving* interleaving = nullptr;  ///< of its block, where threads take turns at accesses
+    std::uint32_t group = 1;  ///< threads from `thread` on that have yielded together (jit/thread_groups.h)
     std::uint32_t slices_of =
         0;                ///< the thread that used `slices`: a runner may run several in one turn of its own
     bool ending = false;  ///< a host kernel's thread is to return

@@ -86,6 +86,7 @@ Runner* RunnerPool::acquire(Launch& launch, const jit::BlockContext* block) {
     runner->block = block;
     runner->fuel = jit::fuel_per_slice;
     runner->ending = false;
+    runner->group = 1;
     runner->stack_limit = stack_limit(launch, reinterpret_cast<std::uintptr_t>(runner->stack.low));
     return runner;
 }

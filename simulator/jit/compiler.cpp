@@ -29,6 +29,7 @@
 #include "simulator/jit/site_numbering.h"
 #include "simulator/jit/source_places.h"
 #include "simulator/jit/statement_stops.h"
+#include "simulator/jit/thread_groups.h"
 
 namespace cudasim::jit {
 namespace {
@@ -168,7 +169,7 @@ std::shared_ptr<const CompiledKernel> cached(ObjectCache& cache, const std::stri
 /// optimised first: then few values live across its barriers, and it can become a coroutine.
 void optimise_kernel(Compilation& compilation, TargetMachine& machine, Effort effort) {
     if (!calls_barrier(*compilation.module)) {
-        build_entry(compilation);
+        build_entry(compilation, make_thread_groups(compilation, machine, effort));
         optimise(compilation, machine, effort);
         check_local_memory(compilation);
         number_sites(compilation);

@@ -6,7 +6,8 @@
 //
 // The loop keeps tid in registers and writes it to the context before each thread, tid.y and tid.z only when
 // they change; the optimiser moves all but `thread` to the calls that need them. The body's local variables
-// move to the entry, so all threads of a runner share their slots.
+// move to the entry, so all threads of a runner share their slots. Where threads can run in groups
+// (thread_groups.h), `thread` calls their function first, and goes on behind the threads that are over.
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/MDBuilder.h>
@@ -18,6 +19,7 @@
 #include "simulator/jit/lowering.h"
 #include "simulator/jit/parameter_buffer.h"
 #include "simulator/jit/statement_stops.h"
+#include "simulator/jit/thread_groups.h"
 
 namespace cudasim::jit {
 namespace {
@@ -26,8 +28,11 @@ using namespace llvm;
 
 class EntryBuilder {
   public:
-    explicit EntryBuilder(Compilation& compilation)
-        : compilation_(compilation), body_(*compilation.kernel), builder_(*compilation.context) {}
+    EntryBuilder(Compilation& compilation, Function* groups)
+        : compilation_(compilation),
+          body_(*compilation.kernel),
+          groups_(groups),
+          builder_(*compilation.context) {}
 
     Function* entry() { return entry_; }
 
@@ -36,6 +41,8 @@ class EntryBuilder {
         load_constants();
         first_coordinates();
         open_loop();
+        if (groups_) run_groups();
+        begin_thread();
         share_block();
         move_body();
         close_loop();
@@ -76,41 +83,19 @@ class EntryBuilder {
             extent_[axis] = head.block_field(offsetof(BlockContext, ntid) + 4 * axis, builder_.getInt32Ty());
         }
         Value* buffer = nullptr;
-        const auto& parameters = compilation_.description->parameters;
-        if (!parameters.empty()) {
+        if (!compilation_.description->parameters.empty()) {
             buffer = head.block_field(offsetof(BlockContext, parameters),
                                       PointerType::get(*compilation_.context, 0));
         }
         builder_.SetInsertPoint(start_->getTerminator());
-        for (unsigned i = 0; i < parameters.size(); ++i) {
-            Argument* argument = body_.getArg(i + body_parameters);
-            Value* address = builder_.CreateConstGEP1_64(builder_.getInt8Ty(), buffer, parameters[i].offset);
-            if (compilation_.by_value[i]) {
-                mark_invariant(*argument);
-                argument->replaceAllUsesWith(address);
-            } else {
-                argument->replaceAllUsesWith(load_parameter(*argument, address, parameters[i]));
-            }
+        mark_parameters_invariant(compilation_);
+        unsigned number = body_parameters;
+        for (Value* value : parameter_values(compilation_, builder_, buffer)) {
+            Argument* argument = body_.getArg(number++);
+            if (isa<LoadInst>(value)) value->takeName(argument);
+            argument->replaceAllUsesWith(value);
         }
         start_->getTerminator()->eraseFromParent();
-    }
-
-    /// The buffer of a parameter passed by value is only read, at constant distances after SROA.
-    void mark_invariant(Value& address) {
-        for (User* user : address.users()) {
-            if (isa<GetElementPtrInst>(user)) mark_invariant(*user);
-            if (auto* load = dyn_cast<LoadInst>(user)) {
-                load->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(load->getContext(), {}));
-            }
-        }
-    }
-
-    Value* load_parameter(Argument& argument, Value* address, const image::Parameter& parameter) {
-        const Align alignment(std::min<std::uint64_t>(parameter.alignment, parameter_buffer_alignment));
-        auto* value = builder_.CreateAlignedLoad(argument.getType(), address, alignment);
-        value->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(*compilation_.context, {}));
-        value->takeName(&argument);
-        return value;
     }
 
     void first_coordinates() {
@@ -151,6 +136,55 @@ class EntryBuilder {
             current_[i]->addIncoming(initial_[i], first_);
             body_.getArg(i + 1)->replaceAllUsesWith(current_[i]);
         }
+    }
+
+    /// Where groups are (thread_groups.h), the loop's head runs as many as it can. `alone` counts the threads
+    /// that are to run one by one before groups are tried again: those at the end of a row, or, when a group
+    /// gives up, `patience`, twice as many each time.
+    void run_groups() {
+        Type* word = builder_.getInt32Ty();
+        auto *groups = block("groups"), *single = block("single");
+        PHINode* alone = builder_.CreatePHI(word, 2, "alone");
+        PHINode* patience = builder_.CreatePHI(word, 2, "patience");
+        alone->addIncoming(builder_.getInt32(0), first_);
+        patience->addIncoming(builder_.getInt32(threads_per_group), first_);
+        builder_.CreateCondBr(builder_.CreateICmpEQ(alone, builder_.getInt32(0)), groups, single);
+        builder_.SetInsertPoint(groups);
+        Value* result = builder_.CreateCall(
+            groups_, {entry_->getArg(0), current_[0], current_[1], current_[2], current_[3]});
+        Value* over = builder_.CreateAnd(result, builder_.getInt32(group_gave_up - 1));
+        Value* gave_up = builder_.CreateICmpNE(result, over);
+        Value* rest_of_row = builder_.CreateSub(builder_.CreateSub(extent_[0], current_[0]), over);
+        Value* new_alone = builder_.CreateSelect(gave_up, patience, rest_of_row);
+        Value* twice = builder_.CreateBinaryIntrinsic(Intrinsic::uadd_sat, patience, patience);
+        Value* new_patience = builder_.CreateSelect(gave_up, twice, patience);
+        next_ = block("next");
+        after_ = block("after");
+        builder_.CreateCondBr(builder_.CreateICmpEQ(over, builder_.getInt32(0)), single, next_);
+        builder_.SetInsertPoint(single);
+        PHINode* alone_now = builder_.CreatePHI(word, 2);
+        PHINode* patience_now = builder_.CreatePHI(word, 2);
+        alone_now->addIncoming(alone, loop_);
+        alone_now->addIncoming(new_alone, groups);
+        patience_now->addIncoming(patience, loop_);
+        patience_now->addIncoming(new_patience, groups);
+        builder_.SetInsertPoint(after_);
+        Value* one_less =
+            builder_.CreateBinaryIntrinsic(Intrinsic::usub_sat, alone_now, builder_.getInt32(1));
+        builder_.CreateBr(next_);
+        builder_.SetInsertPoint(next_);
+        const auto join = [&](Value* from_groups, Value* from_thread) {
+            PHINode* phi = builder_.CreatePHI(word, 2);
+            phi->addIncoming(from_groups, groups);
+            phi->addIncoming(from_thread, after_);
+            return phi;
+        };
+        step_ = join(over, builder_.getInt32(1));
+        groups_state_ = {{alone, join(new_alone, one_less)}, {patience, join(new_patience, patience_now)}};
+        builder_.SetInsertPoint(single);
+    }
+
+    void begin_thread() {
         store(current_[0], offsetof(ThreadContext, tid));
         // Volatile: a fault that only the CPU notices must find the right thread here.
         builder_.CreateStore(current_[3], context_field(offsetof(ThreadContext, thread)), true);
@@ -178,7 +212,7 @@ class EntryBuilder {
     }
 
     void move_body() {
-        next_ = block("next");
+        if (!groups_) next_ = after_ = block("next");
         BasicBlock* body_head = &body_.getEntryBlock();
         std::vector<AllocaInst*> locals;
         for (Instruction& instruction : *body_head) {
@@ -189,12 +223,12 @@ class EntryBuilder {
             local->moveBefore(*start_, start_->begin());
             if (const auto offset = offset_of_record(*local)) begin_record(*local, *offset);
         }
-        entry_->splice(next_->getIterator(), &body_);
+        entry_->splice(after_->getIterator(), &body_);
         builder_.CreateBr(body_head);
         for (Instruction& instruction : make_early_inc_range(instructions(*entry_))) {
             auto* end = dyn_cast<ReturnInst>(&instruction);
             if (!end) continue;
-            auto* jump = BranchInst::Create(next_, end->getIterator());
+            auto* jump = BranchInst::Create(after_, end->getIterator());
             jump->setDebugLoc(end->getDebugLoc());
             end->eraseFromParent();
         }
@@ -213,8 +247,9 @@ class EntryBuilder {
         auto* carry = block("carry");
         auto* again = block("again");
         builder_.SetInsertPoint(next_);
-        Value* thread = builder_.CreateAdd(current_[3], builder_.getInt32(1));
-        Value* x = builder_.CreateAdd(current_[0], builder_.getInt32(1));
+        Value* distance = step_ ? step_ : builder_.getInt32(1);
+        Value* thread = builder_.CreateAdd(current_[3], distance);
+        Value* x = builder_.CreateAdd(current_[0], distance);
         auto* step = block("step");
         builder_.CreateCondBr(builder_.CreateICmpULT(thread, load(offsetof(ThreadContext, end))), step, exit_,
                               MDBuilder(*compilation_.context).createLikelyBranchWeights());
@@ -240,6 +275,7 @@ class EntryBuilder {
         current_[1]->addIncoming(join(current_[1], carried_y), again);
         current_[2]->addIncoming(join(current_[2], carried_z), again);
         current_[3]->addIncoming(thread, again);
+        for (const auto& [phi, value] : groups_state_) phi->addIncoming(value, again);
         builder_.CreateBr(loop_);
         builder_.SetInsertPoint(exit_);
         builder_.CreateRetVoid();
@@ -247,19 +283,53 @@ class EntryBuilder {
 
     Compilation& compilation_;
     Function& body_;
+    Function* groups_;
     IRBuilder<> builder_;
     Function* entry_ = nullptr;
     BasicBlock *start_ = nullptr, *first_ = nullptr, *loop_ = nullptr, *next_ = nullptr, *exit_ = nullptr;
+    BasicBlock* after_ = nullptr;  ///< behind the body
+    Value* step_ = nullptr;        ///< threads that one turn of the loop has run; null: one
+    std::vector<std::pair<PHINode*, Value*>> groups_state_;
     Value* block_ = nullptr;
     std::array<Value*, 3> extent_{};
     std::array<Value*, 4> initial_{};
     std::array<PHINode*, 4> current_{};
 };
 
+/// Loads from a parameter's buffer, at constant distances after SROA.
+void mark_invariant(Value& address) {
+    for (User* user : address.users()) {
+        if (isa<GetElementPtrInst>(user)) mark_invariant(*user);
+        if (auto* load = dyn_cast<LoadInst>(user))
+            load->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(load->getContext(), {}));
+    }
+}
+
 }  // namespace
 
-ThreadLoop build_entry(Compilation& compilation) {
-    EntryBuilder builder(compilation);
+void mark_parameters_invariant(Compilation& compilation) {
+    for (unsigned i = 0; i < compilation.by_value.size(); ++i)
+        if (compilation.by_value[i]) mark_invariant(*compilation.kernel->getArg(i + body_parameters));
+}
+
+std::vector<Value*> parameter_values(const Compilation& compilation, IRBuilderBase& builder, Value* buffer) {
+    std::vector<Value*> values;
+    const auto& parameters = compilation.description->parameters;
+    for (unsigned i = 0; i < parameters.size(); ++i) {
+        const image::Parameter& parameter = parameters[i];
+        values.push_back(builder.CreateConstGEP1_64(builder.getInt8Ty(), buffer, parameter.offset));
+        if (compilation.by_value[i]) continue;
+        const Align alignment(std::min<std::uint64_t>(parameter.alignment, parameter_buffer_alignment));
+        Type* type = compilation.kernel->getArg(i + body_parameters)->getType();
+        LoadInst* value = builder.CreateAlignedLoad(type, values.back(), alignment);
+        value->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(*compilation.context, {}));
+        values.back() = value;
+    }
+    return values;
+}
+
+ThreadLoop build_entry(Compilation& compilation, Function* groups) {
+    EntryBuilder builder(compilation, groups);
     const ThreadLoop loop = builder.build();
     compilation.kernel = builder.entry();
     return loop;

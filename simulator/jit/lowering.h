@@ -1,6 +1,8 @@
 // Lowers NVVM IR to IR that a CPU can run, with one function per step. compiler.cpp calls them in this order.
 #pragma once
 
+#include <llvm/IR/IRBuilder.h>
+
 #include "simulator/jit/compilation.h"
 
 namespace cudasim::jit {
@@ -45,7 +47,14 @@ struct ThreadLoop {
 };
 
 /// Wraps the kernel body into the loop over the threads of a block (E1). `kernel` is the entry afterwards.
-ThreadLoop build_entry(Compilation& compilation);
+/// @param groups of make_thread_groups(): runs what threads it can
+ThreadLoop build_entry(Compilation& compilation, llvm::Function* groups = nullptr);
+
+/// The kernel's own arguments, out of the parameter buffer.
+[[nodiscard]] std::vector<llvm::Value*> parameter_values(const Compilation& compilation,
+                                                         llvm::IRBuilderBase& builder, llvm::Value* buffer);
+/// Says so of the loads from arguments that are passed by value. Call after SROA.
+void mark_parameters_invariant(Compilation& compilation);
 
 /// Index of the first parameter of the kernel's own in the body function.
 inline constexpr unsigned body_parameters = 5;

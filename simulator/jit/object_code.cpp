@@ -21,6 +21,7 @@
 #include <thread>
 
 #include "simulator/jit/host_symbols.h"
+#include "simulator/jit/thread_groups.h"
 
 namespace cudasim::jit {
 namespace {
@@ -76,6 +77,16 @@ Text text_section(const object::ObjectFile& file) {
     for (const auto& section : file.sections()) {
         auto name = section.getName();
         if (name && *name == ".text") return {section.getIndex(), section.getSize()};
+    }
+    return {};
+}
+
+/// Offsets in .text; two zeros where there is no such function.
+std::pair<std::uint64_t, std::uint64_t> group_offsets(const object::ObjectFile& file) {
+    for (const auto& symbol : file.symbols()) {
+        if (value_or_die(symbol.getName(), "symbol") != group_symbol) continue;
+        const std::uint64_t first = value_or_die(symbol.getValue(), "symbol");
+        return {first, first + object::ELFSymbolRef(symbol).getSize()};
     }
     return {};
 }
@@ -166,6 +177,8 @@ class LinkedKernel final : public CompiledKernel {
         entry = Session::instance().link(MemoryBuffer::getMemBuffer(buffer, false), hooks, dylib_);
         const auto first = reinterpret_cast<std::uintptr_t>(entry) - entry_offset(*file_);
         code.emplace_back(first, first + text_.bytes);
+        const auto [group, behind_group] = group_offsets(*file_);
+        group_code_ = {first + group, first + behind_group};
     }
 
     ~LinkedKernel() override {
@@ -193,16 +206,26 @@ class LinkedKernel final : public CompiledKernel {
         return findings::without_own_code(std::move(chain));
     }
 
+    [[nodiscard]] bool runs_groups_at(std::uintptr_t program_counter) const {
+        return program_counter >= group_code_.first && program_counter < group_code_.second;
+    }
+
   private:
     SmallVector<char, 0> object_;
     std::unique_ptr<object::ObjectFile> file_;
     orc::JITDylib* dylib_ = nullptr;
     Text text_;
+    std::pair<std::uintptr_t, std::uintptr_t> group_code_;
     mutable std::mutex lines_mutex_;
     mutable std::unique_ptr<DWARFContext> lines_;
 };
 
 }  // namespace
+
+bool runs_groups_at(const CompiledKernel& kernel, std::uintptr_t program_counter) {
+    const auto* linked = dynamic_cast<const LinkedKernel*>(&kernel);
+    return linked && linked->runs_groups_at(program_counter);
+}
 
 static std::mutex& compiler_mutex() {
     // A child of fork() has only the thread that forked: nobody would ever unlock what another one held.

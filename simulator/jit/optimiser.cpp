@@ -45,6 +45,7 @@ class Analyses {
             if (!function.isDeclaration()) passes.run(function, functions_);
         }
     }
+    void run(Function& function, FunctionPassManager passes) { passes.run(function, functions_); }
 
   private:
     /// Jump threading copies blocks between branches on the same condition, and repairs the values that live
@@ -124,6 +125,12 @@ void optimise(Compilation& compilation, TargetMachine& machine, Effort effort) {
     Analyses analyses(compilation, machine, tuning);
     analyses.run(*compilation.module, analyses.builder().buildFunctionSimplificationPipeline(
                                           OptimizationLevel::O3, ThinOrFullLTOPhase::None));
+}
+
+void optimise_one(Compilation& compilation, TargetMachine& machine, Function& function) {
+    Analyses analyses(compilation, machine, {});
+    analyses.run(function, analyses.builder().buildFunctionSimplificationPipeline(OptimizationLevel::O3,
+                                                                                  ThinOrFullLTOPhase::None));
 }
 
 void hoist_out_of_thread_loop(Compilation& compilation, TargetMachine& machine) {

@@ -233,6 +233,11 @@ std::int32_t cudasim_hook_is_local(ThreadContext*, std::uint64_t, std::uint32_t)
     return 0;
 }
 
+void cudasim_hook_yield_group(ThreadContext* context, std::uint32_t threads, std::uint32_t site) {
+    record("yield_group", context, {threads}, site);
+    if (++yields >= running->yields_before_stopping) end_thread();
+}
+
 void cudasim_hook_yield(ThreadContext* context, std::uint32_t site) {
     record("yield", context, {}, site);
     if (++yields >= running->yields_before_stopping) end_thread();
