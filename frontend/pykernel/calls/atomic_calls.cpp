@@ -41,6 +41,14 @@ TypeRef as_index(TypeTable& types, TypeRef index) {
     return types.tuple(std::move(elements));
 }
 
+/// The type of what the index names; where that is an element, its place becomes the operation's first.
+TypeRef indexed_element(const CallTyping& call, TypeRef array, TypeRef index) {
+    Resolution item = resolve_get_item(call.program, call.call, array, index);
+    call.resolution.parameters = {index};
+    call.resolution.inner = std::move(item.inner);
+    return item.result;
+}
+
 TypeRef check_target(const CallTyping& call, TypeRef array, TypeRef index) {
     if (!array->is(TypeKind::array)) call.no_match();
     if (array->read_only) call.refuse("the array is constant");
@@ -50,10 +58,8 @@ TypeRef check_target(const CallTyping& call, TypeRef array, TypeRef index) {
     }
     if (index && array->dimensions == 1 && index->is(TypeKind::tuple))
         call.refuse("the index of an array with one axis is a number, not " + index->name);
-    if (index) call.resolution.parameters = {as_index(call.types(), index)};
     const TypeRef element =
-        index ? item_type(call.types(), array, call.resolution.parameters[0], call.call.location)
-              : array->element();
+        index ? indexed_element(call, array, as_index(call.types(), index)) : array->element();
     if (element->is(TypeKind::array)) call.refuse("the index must name one element of " + array->name);
     if (element->is(TypeKind::complex)) call.no_match();  // no GPU has them
     if (!element->is_real())
@@ -138,8 +144,8 @@ llvm::Value* float_extremum(FunctionEmitter& e, std::string_view name, llvm::Val
 }
 
 llvm::Value* place_of(CallEmission& call) {
-    FunctionEmitter& e = call.emitter;
-    return e.element_address(call[0], e.convert(call[1], call.resolution.parameters[0]));
+    const Emitted index = call.emitter.convert(call[1], call.resolution.parameters[0]);
+    return call.apply(0, {call[0], index}).value();
 }
 
 Emitted emit_update(CallEmission& call) {

@@ -84,25 +84,20 @@ Emitted emit_contains(CallEmission& call) {
 }
 
 TypeRef type_get_item(const CallTyping& call) {
-    return item_type(call.types(), call[0], call[1], call.call.location);
-}
-
-Emitted emit_get_item(CallEmission& call) {
-    return call.emitter.get_item(call[0], call[1], call.call.type);
+    return meaning(call, resolve_get_item(call.program, call.call, call[0], call[1]));
 }
 
 TypeRef type_set_item(const CallTyping& call) {
     const TypeRef array = call[0];
     const bool fits = array->is(TypeKind::array) && !array->read_only && call[2]->is_scalar() &&
                       conversion(call[2], array->element()) != Conversion::none &&
-                      item_type(call.types(), array, call[1], call.call.location)->is_scalar();
+                      resolve_get_item(call.program, call.call, array, call[1]).result->is_scalar();
     if (!fits) call.no_match();
-    return call.types().none;
+    return meaning(call, resolve_set_item(call.program, call.call, array, call[1], call[2]));
 }
 
 Emitted emit_set_item(CallEmission& call) {
-    call.emitter.set_item(call[0], call[1], call[2]);
-    return {call.call.type, {}};
+    return call.apply(0, {call[0], call[1], call[2]});
 }
 
 #define BINARY(name) {"operator." name, "a b", type_binary, emit_binary}
@@ -145,7 +140,7 @@ constexpr Callable rows[] = {
     UNARY("invert"),
     UNARY("not_"),
     {"operator.contains", "a b", type_contains, emit_contains},
-    {"operator.getitem", "a b", type_get_item, emit_get_item},
+    {"operator.getitem", "a b", type_get_item, emit_binary},
     {"operator.setitem", "a b c", type_set_item, emit_set_item},
 };
 #undef BINARY

@@ -288,7 +288,9 @@ TypeRef type_hasattr(const CallTyping& call) {
     if (!call[1]->is(TypeKind::text)) call.no_match("RequireLiteralValue: the name must be a literal string");
     bool found = true;
     try {
-        (void)attribute_type(call.types(), call[0], call[1]->text, call.call.location);
+        const Instruction asked{
+            .opcode = Opcode::get_attribute, .location = call.call.location, .text = call[1]->text};
+        (void)resolve_attribute(call.program, asked, call[0]);
     } catch (const SourceError&) {
         found = false;
     }

@@ -156,12 +156,25 @@ class FunctionEmitter {
 
     // Tuples (emit_tuples.cpp).
     [[nodiscard]] Emitted element_of(const Emitted& tuple, std::size_t index);
+    /// By an index that only the running kernel knows. @param result the type of all elements
+    [[nodiscard]] Emitted any_element_of(const Emitted& tuple, const Emitted& index, TypeRef result);
 
     // Arrays (emit_arrays.cpp).
-    [[nodiscard]] Emitted get_item(const Emitted& container, const Emitted& index, TypeRef result);
-    void set_item(const Emitted& container, const Emitted& index, const Emitted& value);
-    /// Checks every axis (C0) and gives the address of the element.
+    /// The index, in the size, that the check gives (C0). @param axis for what is reported
+    [[nodiscard]] llvm::Value* check_index(const Emitted& index, llvm::Value* size, unsigned axis);
+    /// Marks a check of an index as one that is no matter of memory (image::meant_mark), and gives it.
+    llvm::Value* meant(llvm::Value* check);
+    /// The indices of as many axes as there are integers.
+    [[nodiscard]] Parts checked_indices(const Emitted& array, const Emitted& index);
+    /// Checks every axis and gives the address of the element.
     [[nodiscard]] llvm::Value* element_address(const Emitted& array, const Emitted& index);
+    /// The element, or the rows where there are fewer indices than axes.
+    [[nodiscard]] Emitted item_at(const Emitted& array, std::span<llvm::Value* const> indices,
+                                  TypeRef result);
+    /// The element at a position in C order.
+    [[nodiscard]] llvm::Value* flat_address(const Emitted& array, llvm::Value* position);
+    /// Every index that an array of them names, or a mask: one after another.
+    void for_each_chosen(const Emitted& chosen, const std::function<void(const Emitted&)>& body);
     [[nodiscard]] Emitted make_array(TypeRef type, llvm::Value* data, std::span<llvm::Value* const> shape);
     [[nodiscard]] llvm::Value* array_size(const Emitted& array);
     /// Element `axis` (x, y or z) of threadIdx, blockIdx, blockDim or gridDim.
@@ -172,6 +185,9 @@ class FunctionEmitter {
 
     // Views (emit_views.cpp).
     [[nodiscard]] Emitted make_slice(TypeRef type, std::span<const Emitted> bounds);
+    /// The view that a basic index (array_indexing.cpp) selects; every integer is checked. Of an element it
+    /// is the address.
+    [[nodiscard]] Emitted selected(const Emitted& array, const Emitted& index, TypeRef result);
     void for_each_element(const Emitted& view, const std::function<void(llvm::Value*)>& body);
     void assign_view(const Emitted& view, const Emitted& value);
     /// An element at an address that an index check guards.
@@ -185,9 +201,10 @@ class FunctionEmitter {
     // Records (emit_records.cpp).
     /// A field of a record, or the array of the fields of an array of records.
     [[nodiscard]] Emitted get_field(const Emitted& object, const RecordField& field, TypeRef result);
-    void set_field(const Emitted& record, const RecordField& field, const Emitted& value);
+    [[nodiscard]] llvm::Value* field_address(const Emitted& object, const RecordField& field);
     void copy_record(llvm::Value* place, const Emitted& record, TypeRef type);
-    void copy_elements(const Emitted& target, const Emitted& source);
+    /// @param element what the elements of the source are, with the memory of a record
+    void copy_elements(const Emitted& target, const Emitted& source, TypeRef element);
 
     // Iterators (emit_iterators.cpp).
     void begin_iteration(TypeRef type, const Emitted& over, bool may_travel);
@@ -241,6 +258,7 @@ class FunctionEmitter {
     void check_assigned(const Instruction& load);
 
     [[nodiscard]] Emitted emit_value(ValueId id, const Instruction& instruction);
+    [[nodiscard]] Emitted emit_attribute(const Instruction& instruction);
     [[nodiscard]] Emitted emit_call(const Instruction& instruction);
     [[nodiscard]] Emitted emit_named_tuple(const Instruction& instruction);
     /// The type of what `raise e` raises: of an exception that was made, or of a class.
@@ -283,21 +301,9 @@ class FunctionEmitter {
     [[nodiscard]] llvm::Value* integer_power(llvm::Value* base, llvm::Value* exponent, bool signed_exponent);
     [[nodiscard]] llvm::Value* power_by_squaring(llvm::Value* base, std::uint64_t exponent);
 
-    // emit_tuples.cpp
-    [[nodiscard]] Emitted tuple_item(const Emitted& tuple, const Emitted& index, TypeRef result);
-
     // emit_arrays.cpp
-    [[nodiscard]] Emitted get_attribute(const Emitted& object, const Instruction& instruction);
-    void assign_selected(const Emitted& array, const Emitted& chosen, const Emitted& value);
     [[nodiscard]] Emitted unpack_array(const Emitted& array, const Instruction& instruction);
-    [[nodiscard]] llvm::Value* check_index(const Emitted& index, llvm::Value* size, unsigned axis);
     [[nodiscard]] llvm::Value* address(const Emitted& array, std::span<llvm::Value* const> indices);
-    [[nodiscard]] std::optional<Parts> integer_indices(const Emitted& array, const Emitted& index);
-    [[nodiscard]] llvm::Value* flat_item(const Emitted& flat, const Emitted& index);
-    /// The address of element [index] of what a C pointer points to.
-    [[nodiscard]] llvm::Value* pointer_item(const Emitted& pointer, const Emitted& index);
-    [[nodiscard]] Emitted item_at(const Emitted& array, std::span<llvm::Value* const> indices,
-                                  TypeRef result);
 
     // emit_views.cpp
     struct AxisSlice {
@@ -305,7 +311,6 @@ class FunctionEmitter {
     };
     [[nodiscard]] AxisSlice slice_axis(const Emitted& slice, llvm::Value* size);
     [[nodiscard]] llvm::Value* clamp_bound(llvm::Value* bound, llvm::Value* size, llvm::Value* downward);
-    [[nodiscard]] Emitted select(const Emitted& array, const Emitted& index, TypeRef result);
 
     // emit_iterators.cpp
     struct Held {
@@ -326,7 +331,6 @@ class FunctionEmitter {
     [[nodiscard]] llvm::Value* take_one_of_each(TypeRef zipped);
     [[nodiscard]] Emitted element_at(const Emitted& over, llvm::Value* position, TypeRef result);
     [[nodiscard]] Parts split_index(std::span<llvm::Value* const> shape, llvm::Value* position);
-    [[nodiscard]] llvm::Value* flat_address(const Emitted& flat, llvm::Value* position);
 
     Specialisation& specialisation_;
     FlowGraph& graph_;

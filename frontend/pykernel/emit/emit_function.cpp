@@ -5,7 +5,6 @@
 #include "frontend/pykernel/emit/call_emission.h"
 #include "frontend/pykernel/emit/emission.h"
 #include "frontend/pykernel/emit/foreign_calls.h"
-#include "frontend/pykernel/infer/subscripts.h"
 
 namespace cudasim::pykernel {
 
@@ -135,21 +134,14 @@ Emitted FunctionEmitter::emit_value(ValueId id, const Instruction& in) {
             return raw(0);
         case Opcode::unary:
             return apply(resolution(in), in, std::array{raw(0)});
-        case Opcode::binary:
-            return apply(resolution(in), in, std::array{raw(0), raw(1)});
         case Opcode::get_attribute:
-            return get_attribute(raw(0).type->is(TypeKind::member) ? raw(0) : operand(0), in);
+            return emit_attribute(in);
+        case Opcode::binary:
         case Opcode::get_item:
-            if (in.type->is(TypeKind::text)) return {in.type, {}};
-            return get_item(operand(0), operand(1), in.type);
+        case Opcode::set_attribute:
+            return apply(resolution(in), in, std::array{raw(0), raw(1)});
         case Opcode::set_item:
-            set_item(operand(0), operand(1), operand(2));
-            return {types().none, {}};
-        case Opcode::set_attribute: {
-            const Emitted record = operand(0);
-            set_field(record, *named_field(record.type, in.text, in.location), operand(1));
-            return {types().none, {}};
-        }
+            return apply(resolution(in), in, std::array{raw(0), raw(1), raw(2)});
         case Opcode::call:
             return emit_call(in);
         case Opcode::build_tuple: {
@@ -337,6 +329,15 @@ Emitted FunctionEmitter::apply(const Resolution& operation, const Instruction& i
     for (const Emitted& operand : operands)
         emission.arguments.push_back(operation.rule->takes_optional ? operand : present(operand));
     return operation.rule->emit(emission);
+}
+
+/// What a program has added is a function of the object.
+Emitted FunctionEmitter::emit_attribute(const Instruction& in) {
+    const Resolution& attribute = resolution(in);
+    const Emitted& object = values_[in.operands[0]];
+    if (attribute.rule) return apply(attribute, in, {&object, 1});
+    const Emitted given = object.type == attribute.given[0] ? object : present(object);
+    return call_resolved(attribute, {&given, 1});
 }
 
 Emitted FunctionEmitter::emit_call(const Instruction& in) {

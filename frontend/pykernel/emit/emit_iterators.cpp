@@ -193,7 +193,8 @@ Emitted FunctionEmitter::element_at(const Emitted& over, llvm::Value* position, 
         case TypeKind::array:
             return item_at(over, std::array{position}, result);
         case TypeKind::flat:
-            return load_element(flat_address(over, position), result, over.type->element());
+            return load_element(flat_address({over.type->element(), over.parts}, position), result,
+                                over.type->element());
         case TypeKind::index_grid:
             return {result, split_index(over.parts, position)};
         case TypeKind::index_items: {
@@ -205,7 +206,7 @@ Emitted FunctionEmitter::element_at(const Emitted& over, llvm::Value* position, 
             return {result, indices};
         }
         default:
-            return tuple_item(over, number(position, types().int64), result);
+            return any_element_of(over, number(position, types().int64), result);
     }
 }
 
@@ -219,8 +220,7 @@ Parts FunctionEmitter::split_index(std::span<llvm::Value* const> shape, llvm::Va
     return indices;
 }
 
-llvm::Value* FunctionEmitter::flat_address(const Emitted& flat, llvm::Value* position) {
-    const Emitted array{flat.type->element(), flat.parts};
+llvm::Value* FunctionEmitter::flat_address(const Emitted& array, llvm::Value* position) {
     if (array.type->layout == 'C' && array.type->dimensions > 0)
         return builder.CreateGEP(module.memory_type(array.type->element()), array.parts[0], position);
     const Parts indices = split_index(std::span(array.parts).subspan(1, array.type->dimensions), position);

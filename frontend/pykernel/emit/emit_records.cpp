@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "frontend/pykernel/emit/emission.h"
-#include "frontend/pykernel/infer/subscripts.h"
 
 namespace cudasim::pykernel {
 namespace {
@@ -21,8 +20,12 @@ std::uint64_t alignment_of(TypeRef type) {
 
 }  // namespace
 
+llvm::Value* FunctionEmitter::field_address(const Emitted& object, const RecordField& field) {
+    return builder.CreateConstGEP1_64(builder.getInt8Ty(), object.parts[0], field.offset);
+}
+
 Emitted FunctionEmitter::get_field(const Emitted& object, const RecordField& field, TypeRef result) {
-    llvm::Value* place = builder.CreateConstGEP1_64(builder.getInt8Ty(), object.parts[0], field.offset);
+    llvm::Value* place = field_address(object, field);
     std::vector<llvm::Value*> shape;
     for (std::int64_t extent : field.shape) shape.push_back(int64(extent));
     if (result->is(TypeKind::array)) {
@@ -42,13 +45,6 @@ Emitted FunctionEmitter::get_field(const Emitted& object, const RecordField& fie
     return load_element(place, result, object.type);
 }
 
-void FunctionEmitter::set_field(const Emitted& record, const RecordField& field, const Emitted& value) {
-    const TypeRef target = field_value(types(), record.type, field, Location{});
-    if (target->is(TypeKind::array)) return copy_elements(get_field(record, field, target), value);
-    llvm::Value* place = builder.CreateConstGEP1_64(builder.getInt8Ty(), record.parts[0], field.offset);
-    store_element(place, value, target, record.type);
-}
-
 void FunctionEmitter::copy_record(llvm::Value* place, const Emitted& record, TypeRef type) {
     builder.CreateMemCpy(place, llvm::Align(alignment_of(type)), record.value(),
                          llvm::Align(std::min(alignment_of(type), alignment_of(record.type))), type->bytes());
@@ -56,17 +52,15 @@ void FunctionEmitter::copy_record(llvm::Value* place, const Emitted& record, Typ
 
 /// Copies elements in C order. Both arrays have the same element type; a ValueError is raised where their
 /// sizes differ.
-void FunctionEmitter::copy_elements(const Emitted& target, const Emitted& source) {
+void FunctionEmitter::copy_elements(const Emitted& target, const Emitted& source, TypeRef element) {
     require(builder.CreateICmpEQ(array_size(target), array_size(source)), "ValueError",
             "cannot assign slice from input of different size");
     llvm::AllocaInst* counter = entry_alloca(builder.getInt64Ty(), "copy.index");
     builder.CreateStore(int64(0), counter);
-    const Emitted flat{types().wrapped(TypeKind::flat, source.type), source.parts};
-    const TypeRef element = types().value_in(source.type);
     for_each_element(target, [&](llvm::Value* place) {
         llvm::Value* position = builder.CreateLoad(builder.getInt64Ty(), counter);
         builder.CreateStore(builder.CreateAdd(position, int64(1)), counter);
-        store_element(place, load_element(flat_address(flat, position), element, source.type),
+        store_element(place, load_element(flat_address(source, position), element, source.type),
                       target.type->element(), target.type);
     });
 }

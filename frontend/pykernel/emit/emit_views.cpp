@@ -8,7 +8,6 @@
 
 #include "frontend/pykernel/emit/characters.h"
 #include "frontend/pykernel/emit/emission.h"
-#include "frontend/pykernel/infer/subscripts.h"
 
 namespace cudasim::pykernel {
 namespace {
@@ -96,14 +95,15 @@ FunctionEmitter::AxisSlice FunctionEmitter::slice_axis(const Emitted& slice, llv
     return {start, one_way(start, stop, step), step};
 }
 
-/// The element or view that a basic index (array_indexing.cpp) selects; every integer is checked.
-Emitted FunctionEmitter::select(const Emitted& array, const Emitted& index, TypeRef result) {
+Emitted FunctionEmitter::selected(const Emitted& array, const Emitted& index, TypeRef result) {
     const bool several = index.type->is(TypeKind::tuple);
     const std::size_t count = several ? index.type->elements.size() : 1;
     const unsigned n = array.type->dimensions;
     std::size_t named = 0;  // axes that the index names
-    const auto parts = index_parts(index.type);
-    for (TypeRef part : parts) named += part->is(TypeKind::integer) || part->is(TypeKind::slice);
+    for (std::size_t i = 0; i < count; ++i) {
+        const TypeRef part = several ? index.type->elements[i] : index.type;
+        named += part->is(TypeKind::integer) || part->is(TypeKind::slice);
+    }
     unsigned axis = 0;
     Parts shape, strides;
     llvm::Value* offset = nullptr;
@@ -144,7 +144,6 @@ Emitted FunctionEmitter::select(const Emitted& array, const Emitted& index, Type
     // end.
     llvm::Value* data =
         offset ? builder.CreateGEP(builder.getInt8Ty(), array.parts[0], offset) : array.parts[0];
-    if (!result->is(TypeKind::array)) return load_element(data, result, array.type);
     Emitted view{result, {data}};
     view.parts.append(shape);
     view.parts.append(strides);

@@ -59,12 +59,17 @@ char layout_of_view(TypeRef array, const std::vector<TypeRef>& parts, const Inde
 
 }  // namespace
 
-std::vector<TypeRef> index_parts(TypeRef index) {
-    return index->is(TypeKind::tuple) ? index->elements : std::vector<TypeRef>{index};
+std::optional<std::size_t> count_integers(TypeRef index) {
+    if (!index->is(TypeKind::tuple))
+        return index->is(TypeKind::integer) ? std::optional<std::size_t>(1) : std::nullopt;
+    const auto is_integer = [](TypeRef part) { return part->is(TypeKind::integer); };
+    if (!std::ranges::all_of(index->elements, is_integer)) return std::nullopt;
+    return index->elements.size();
 }
 
 TypeRef indexed_array(TypeTable& types, TypeRef array, TypeRef index, Location place) {
-    const std::vector<TypeRef> parts = index_parts(index);
+    const bool several = index->is(TypeKind::tuple);
+    const std::vector<TypeRef> parts = several ? index->elements : std::vector<TypeRef>{index};
     IndexShape shape{.ellipsis = parts.size()};
     for (std::size_t i = 0; i < parts.size(); ++i) {
         if (parts[i]->is(TypeKind::integer)) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,8 +16,8 @@ struct Rule;
 struct CallEmission;  // emit/call_emission.h
 struct Emitted;       // emit/emission.h
 
-/// A call, or an operator, whose argument types are known; `arguments` in the order of the row's parameters,
-/// null where an optional one is left out.
+/// A call or another operation whose argument types are known; `arguments` in the order of the row's
+/// parameters, null where an optional one is left out.
 struct CallTyping {
     Program& program;
     const Rule& callable;
@@ -39,13 +40,23 @@ struct CallTyping {
 };
 
 struct Rule {
-    std::string_view name;        ///< "cuda.grid", "math.sin", "len"; of an operator's, for what it stands
+    std::string_view name;        ///< "cuda.grid", "math.sin", "len"; of an attribute, "array.shape", or
+                                  ///< "record.*" for any; else what it is for
     std::string_view parameters;  ///< names separated by blanks; "=" after a name: optional; "*": any number;
                                   ///< "self" first: a method, called array.name, number.name or tuple.name
-    TypeRef (*type)(const CallTyping&);  ///< of an operator: null where the rule is not for such operands
+    TypeRef (*type)(const CallTyping&);  ///< of what is not called: null where it is not for such operands
     Emitted (*emit)(CallEmission&);
     bool takes_optional = false;  ///< its code gets values that may be None as they are
 };
+
+/// What the rule makes of operands of these types; without a result where it is not for them.
+/// @param at the instruction that the operation belongs to
+[[nodiscard]] Resolution by_rule(Program& program, const Instruction& at, const Rule& rule,
+                                 const std::vector<TypeRef>& operands, Operator op = Operator::add);
+/// What the first of the rules makes of them that is for them.
+[[nodiscard]] Resolution by_first_rule(Program& program, const Instruction& at,
+                                       std::span<const Rule* const> rules,
+                                       const std::vector<TypeRef>& operands, Operator op = Operator::add);
 
 /// A rule that is found by the name of what is called.
 using Callable = Rule;

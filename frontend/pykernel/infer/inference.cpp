@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "frontend/pykernel/infer/assignments.h"
 #include "frontend/pykernel/infer/callable.h"
 #include "frontend/pykernel/infer/foreign_functions.h"
 #include "frontend/pykernel/infer/operators.h"
@@ -191,15 +190,14 @@ class Inference {
             case Opcode::binary:
                 return resolved(in, resolve_binary(program_, in, in.op, raw(0), raw(1))).result;
             case Opcode::get_attribute:
-                return attribute(in, raw(0)->is(TypeKind::member) ? raw(0) : operand(0));
+                return resolved(in, attribute(in, raw(0)->is(TypeKind::member) ? raw(0) : operand(0))).result;
             case Opcode::get_item:
-                return item_type(types_, operand(0), operand(1), in.location);
+                return resolved(in, resolve_get_item(program_, in, operand(0), operand(1))).result;
             case Opcode::set_item:
-                check_set_item(types_, in, operand(0), operand(1), operand(2));
-                return types_.none;
+                return resolved(in, resolve_set_item(program_, in, operand(0), operand(1), operand(2)))
+                    .result;
             case Opcode::set_attribute:
-                check_set_attribute(types_, in, operand(0), operand(1));
-                return types_.none;
+                return resolved(in, resolve_set_attribute(program_, in, operand(0), operand(1))).result;
             case Opcode::call:
                 return call(in);
             case Opcode::build_tuple:
@@ -231,11 +229,10 @@ class Inference {
     }
 
     /// The compiler's own attributes come first, then what programs have added.
-    TypeRef attribute(const Instruction& in, TypeRef object) {
-        specialisation_.resolutions.erase(in.id);  // of a round in which the object had another type
+    Resolution attribute(const Instruction& in, TypeRef object) {
         if (const Extension* added = program_.extension(object, in.text)) return extended(in, object, *added);
         try {
-            return attribute_type(types_, object, in.text, in.location);
+            return resolve_attribute(program_, in, object);
         } catch (SourceError& error) {
             const Extension* added = program_.ask_for_extension(object, in.text);
             if (added) return extended(in, object, *added);
@@ -244,11 +241,12 @@ class Inference {
         }
     }
 
-    TypeRef extended(const Instruction& in, TypeRef object, const Extension& added) {
-        if (added.is_method) return types_.added_method(object, added.function);
+    Resolution extended(const Instruction& in, TypeRef object, const Extension& added) {
+        if (added.is_method)
+            return {.rule = &method_rule(), .result = types_.added_method(object, added.function)};
         Resolution call{.sources = {0}, .given = {object}, .arguments = {object}};
         program_.resolve(added.function, call, in.location);
-        return resolved(in, std::move(call)).result;
+        return call;
     }
 
     Resolution& resolved(const Instruction& in, Resolution resolution) {

@@ -5,18 +5,6 @@
 namespace cudasim::pykernel {
 namespace {
 
-Resolution find(Program& program, const Instruction& at, Operator op, std::span<const Rule* const> rules,
-                const std::vector<TypeRef>& raw) {
-    std::vector<TypeRef> present;
-    for (TypeRef type : raw) present.push_back(type->present());
-    for (const Rule* rule : rules) {
-        Resolution found{.rule = rule, .op = op};
-        found.result = rule->type({program, *rule, at, found, rule->takes_optional ? raw : present});
-        if (found.result) return found;
-    }
-    return {};
-}
-
 /// The name in Python's module operator, by which Numba calls an operator.
 const char* function_name(Operator op) {
     static constexpr const char* names[] = {
@@ -29,8 +17,27 @@ const char* function_name(Operator op) {
 
 }  // namespace
 
+Resolution by_rule(Program& program, const Instruction& at, const Rule& rule,
+                   const std::vector<TypeRef>& operands, Operator op) {
+    Resolution found{.rule = &rule, .op = op};
+    CallTyping typing{program, rule, at, found, operands};
+    if (!rule.takes_optional)
+        for (TypeRef& operand : typing.arguments) operand = operand->present();
+    found.result = rule.type(typing);
+    return found;
+}
+
+Resolution by_first_rule(Program& program, const Instruction& at, std::span<const Rule* const> rules,
+                         const std::vector<TypeRef>& operands, Operator op) {
+    for (const Rule* rule : rules) {
+        Resolution found = by_rule(program, at, *rule, operands, op);
+        if (found.result) return found;
+    }
+    return {};
+}
+
 Resolution find_binary(Program& program, const Instruction& at, Operator op, TypeRef left, TypeRef right) {
-    return find(program, at, op, binary_rules(), {left, right});
+    return by_first_rule(program, at, binary_rules(), {left, right}, op);
 }
 
 Resolution resolve_binary(Program& program, const Instruction& at, Operator op, TypeRef left, TypeRef right) {
@@ -46,7 +53,7 @@ Resolution resolve_binary(Program& program, const Instruction& at, Operator op, 
 }
 
 Resolution resolve_unary(Program& program, const Instruction& at, Operator op, TypeRef operand) {
-    Resolution found = find(program, at, op, unary_rules(), {operand});
+    Resolution found = by_first_rule(program, at, unary_rules(), {operand}, op);
     if (found.result) return found;
     const std::string name = function_name(op);
     refuse_no_implementation("<built-in function " + name + ">", name, {operand->name}, at.location,

@@ -28,8 +28,11 @@ struct Resolution {
     const Rule* rule = nullptr;   ///< typing beside code (callable.h)
     Operator op = Operator::add;  ///< that the rule is for
     std::vector<TypeRef>
-        parameters;                 ///< what the operands convert to: of operators on numbers, of linked code
-    std::vector<Resolution> inner;  ///< of the operations that the rule's code consists of
+        parameters;  ///< what the operands convert to: of operators on numbers, of linked code; what else
+                     ///< a rule's code has to know of types
+    std::vector<Resolution> inner;         ///< of the operations that the rule's code consists of
+    std::vector<std::uint32_t> positions;  ///< parts or elements that an attribute, an index names
+    const RecordField* field = nullptr;    ///< that an attribute, an index names
     /// Operand of the call for each parameter: as of bind_call(), of Program::bind(), of bind_fields().
     std::vector<std::uint32_t> sources;
     std::uint32_t callee = 0;            ///< the function of the request that the call names
@@ -37,7 +40,7 @@ struct Resolution {
     std::vector<TypeRef> arguments;      ///< those that the function is chosen for
     Specialisation* function = nullptr;  ///< one of the request's
     const Choice* linked = nullptr;      ///< linked code
-    TypeRef result = nullptr;            ///< of a function, which may not know it yet; of an operator
+    TypeRef result = nullptr;            ///< of a function, which may not know it yet; of an operation
 };
 
 /// A function for one list of argument types: what Numba calls an overload.
@@ -45,7 +48,7 @@ struct Specialisation {
     std::uint32_t function = 0;  ///< index into Request::functions
     std::vector<TypeRef> arguments;
     FlowGraph graph;
-    std::map<ValueId, Resolution> resolutions;  ///< of operators, calls, and attributes that are calls
+    std::map<ValueId, Resolution> resolutions;  ///< of operators, calls, attributes, subscripts, assignments
     UnrolledSizes unrolled;                     ///< loops over literal_unroll(), as far as known
     TypeRef result = nullptr;  ///< so far, while its types are being inferred; null: not known yet
     std::string symbol;

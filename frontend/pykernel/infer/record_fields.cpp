@@ -1,7 +1,6 @@
 // Fields of records and of arrays of records: which one an attribute or an index names, and what it is.
 #include <algorithm>
 
-#include "frontend/pykernel/infer/callable.h"
 #include "frontend/pykernel/infer/subscripts.h"
 
 namespace cudasim::pykernel {
@@ -21,21 +20,18 @@ std::uint64_t natural_alignment(TypeRef type) {
     return type->is(TypeKind::record) ? 1 : type->bytes();
 }
 
-}  // namespace
-
-bool is_field(TypeRef object, std::string_view name) {
-    static constexpr std::string_view attributes[] = {"shape",  "strides", "size", "itemsize",
-                                                      "nbytes", "ndim",    "real", "imag",
-                                                      "flat",   "dtype",   "T",    "ctypes"};
-    if (object->is(TypeKind::record)) return true;
-    return object->is(TypeKind::array) && object->element()->is(TypeKind::record) &&
-           object->element()->field(name) && std::ranges::find(attributes, name) == std::end(attributes) &&
-           !find_callable("array." + std::string(name));
+/// Whether an attribute or a method of arrays has this name.
+bool is_of_arrays(std::string_view name) {
+    const std::string full = "array." + std::string(name);
+    return std::ranges::find(attribute_rules(), full, &Rule::name) != attribute_rules().end() ||
+           find_callable(full);
 }
+
+}  // namespace
 
 const RecordField* named_field(TypeRef object, std::string_view name, Location place) {
     if (object->is(TypeKind::array) && object->element()->is(TypeKind::record))
-        return object->element()->field(name);
+        return is_of_arrays(name) ? nullptr : object->element()->field(name);
     if (!object->is(TypeKind::record)) return nullptr;
     const RecordField* field = object->field(name);
     if (!field) {

@@ -1,6 +1,6 @@
-// What is written without a call: each operation a rule with its typing beside its code. The families:
+// What is written without a call: each operation a rule with its typing beside its code. Operators:
 // number_operators.cpp, tuple_operators.cpp (and `in`), other_operators.cpp (None, names, characters, dates,
-// members of enumerations).
+// members of enumerations). attributes.cpp; items.cpp: subscripts; assignments.cpp: of both.
 #pragma once
 
 #include <span>
@@ -16,6 +16,9 @@ namespace cudasim::pykernel {
 std::span<const Rule> number_operators();
 std::span<const Rule> tuple_operators();
 std::span<const Rule> other_operators();
+std::span<const Rule> attributes();
+std::span<const Rule> items();
+std::span<const Rule> assignments();
 
 /// Code of what is known from its type: a literal, a string.
 [[nodiscard]] Emitted emit_known(CallEmission& operation);
