@@ -39,6 +39,8 @@ TypeRef type_reshape(const CallTyping& call) {
     const TypeRef a = call[0];
     if (a->layout == 'A') call.refuse("reshape() supports contiguous array only");
     const char layout = a->layout == 'F' && a->dimensions > 1 ? 'A' : a->layout;
+    call.resolution.parameters = {
+        call.types().tuple(std::vector<TypeRef>(extents.size(), call.types().int64))};
     return call.types().array_like(a, a->element(), static_cast<unsigned>(extents.size()), layout);
 }
 
@@ -84,9 +86,7 @@ Emitted emit_reshape(CallEmission& call) {
     auto& builder = e.builder;
     Parts given;
     if (call[1].type->is(TypeKind::tuple)) {
-        const TypeRef plain =
-            e.types().tuple(std::vector<TypeRef>(call[1].type->elements.size(), e.types().int64));
-        given = e.convert(call[1], plain).parts;
+        given = e.convert(call[1], call.resolution.parameters[0]).parts;
     } else {
         for (std::size_t i = 1; i < call.arguments.size(); ++i)
             given.push_back(e.convert(call[i], e.types().int64).value());

@@ -85,6 +85,8 @@ TypeRef type_swap(const CallTyping& call) {
 TypeRef type_compare_and_swap(const CallTyping& call) {
     const TypeRef element = check_target(call, call[0], nullptr);
     if (call[0]->dimensions > 1 || !call[1]->is_number() || !call[2]->is_number()) call.no_match();
+    const TypeRef zero = call.types().literal(call.types().int64, 0);
+    (void)indexed_element(call, call[0], call[0]->dimensions ? zero : call.types().tuple({}));
     return element;
 }
 
@@ -181,13 +183,8 @@ Emitted emit_swap(CallEmission& call) {
 /// compare_and_swap works on the first element.
 Emitted emit_compare_and_swap(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
-    const TypeRef zero = e.types().literal(e.types().int64, 0);
-    Emitted index{zero, {e.int64(0)}};
-    if (call[0].type->dimensions > 1) {
-        index = {e.types().tuple(std::vector<TypeRef>(call[0].type->dimensions, zero)), {}};
-        index.parts.append(call[0].type->dimensions, e.int64(0));
-    }
-    return swap(e, e.element_address(call[0], index), call[0].type, call[1], call[2], call.call.type);
+    const Emitted index{call.resolution.parameters[0], Parts(call[0].type->dimensions, e.int64(0))};
+    return swap(e, call.apply(0, {call[0], index}).value(), call[0].type, call[1], call[2], call.call.type);
 }
 
 constexpr Callable rows[] = {

@@ -1,5 +1,5 @@
-// ffi.from_buffer(), which makes the pointers that functions of linked PTX take (infer/foreign_functions.h);
-// carray() and farray(), which make arrays of pointers.
+// ffi.from_buffer(), which makes the pointers that functions of linked PTX take
+// (operations/called_values.cpp); carray() and farray(), which make arrays of pointers.
 #include "frontend/pykernel/calls/callables.h"
 
 namespace cudasim::pykernel {

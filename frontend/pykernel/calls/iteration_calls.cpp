@@ -24,7 +24,7 @@ TypeRef type_next(const CallTyping& call) {
 
 Emitted emit_next(CallEmission& call) {
     call.emitter.require(call.emitter.has_next(call[0].type), "StopIteration", "");
-    return call.emitter.take_next(call[0].type);
+    return call.emitter.take_next(call[0].type, call.call.type);
 }
 
 TypeRef type_enumerate(const CallTyping& call) {
@@ -46,14 +46,16 @@ TypeRef type_zip(const CallTyping& call) {
     std::vector<TypeRef> iterators;
     for (std::size_t i = 0; i < call.size(); ++i)
         iterators.push_back(iterator_over(call.types(), call[i], call.call.id, i, call.call.location));
-    return call.types().zipped(std::move(iterators), call.call.id);
+    const TypeRef zipped = call.types().zipped(std::move(iterators), call.call.id);
+    call.resolution.parameters = {element_type(call.types(), zipped)};
+    return zipped;
 }
 
 Emitted emit_zip(CallEmission& call) {
     for (std::size_t i = 0; i < call.arguments.size(); ++i)
         call.emitter.begin_iteration(call.call.type->elements[i], call[i], true);
     if (std::ranges::any_of(call.arguments, [](const Emitted& over) { return over.type->is_iterator(); }))
-        call.emitter.begin_shared_zip(call.call.type);
+        call.emitter.begin_shared_zip(call.call.type, call.resolution.parameters[0]);
     return {call.call.type, {}};
 }
 

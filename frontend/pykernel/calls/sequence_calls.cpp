@@ -40,8 +40,10 @@ Emitted emit_len(CallEmission& call) {
     return e.number(e.int64(count), e.types().int64);
 }
 
+/// The parameters are the iterator and what it yields.
 void loop_over(const CallTyping& call, TypeRef over) {
-    call.resolution.parameters = {iterator_over(call.types(), over, call.call.id, 0, call.call.location)};
+    const TypeRef iterator = iterator_over(call.types(), over, call.call.id, 0, call.call.location);
+    call.resolution.parameters = {iterator, element_type(call.types(), iterator)};
 }
 
 /// `body` for every element of what loop_over() was told.
@@ -55,7 +57,7 @@ void for_each_of(CallEmission& call, const Emitted& over, const std::function<vo
     e.builder.SetInsertPoint(head);
     e.builder.CreateCondBr(e.has_next(iterator), inside, end);
     e.builder.SetInsertPoint(inside);
-    body(e.take_next(iterator));
+    body(e.take_next(iterator, call.resolution.parameters[1]));
     e.builder.CreateBr(head);
     e.builder.SetInsertPoint(end);
 }

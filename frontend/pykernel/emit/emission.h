@@ -49,9 +49,9 @@ struct Emitted {
 /// One LLVM module: a kernel, the device functions it reaches, their constants and shared arrays.
 class ModuleEmitter {
   public:
-    explicit ModuleEmitter(Program& program);
+    explicit ModuleEmitter(const Program& program);
     /// Emits the kernel, or the device function, and everything it calls.
-    [[nodiscard]] image::KernelImage run(Specialisation& root);
+    [[nodiscard]] image::KernelImage run(const Specialisation& root);
 
     /// The type of SSA values: booleans are i1.
     [[nodiscard]] llvm::Type* value_type(TypeRef scalar);
@@ -67,7 +67,7 @@ class ModuleEmitter {
     [[nodiscard]] llvm::FunctionCallee declare(const std::string& name, llvm::Type* result,
                                                llvm::ArrayRef<llvm::Type*> parameters);
     /// The function of a specialisation; emitted later when new.
-    [[nodiscard]] llvm::Function* function(Specialisation& specialisation);
+    [[nodiscard]] llvm::Function* function(const Specialisation& specialisation);
     [[nodiscard]] std::uint32_t exception_index(const std::string& type, const std::string& message);
     /// Generic pointer to a constant text that ends in a zero.
     [[nodiscard]] llvm::Constant* text_constant(const std::string& text);
@@ -80,7 +80,7 @@ class ModuleEmitter {
                                                      llvm::DISubprogram* scope, Location place);
     [[nodiscard]] llvm::DIFile* file(const std::string& path);
 
-    Program& program;
+    const Program& program;  ///< typed: emission decides nothing
     llvm::LLVMContext context;
     llvm::Module module;
     llvm::DIBuilder debug;
@@ -89,14 +89,14 @@ class ModuleEmitter {
     llvm::DISubprogram* subprogram(const Specialisation& specialisation);
     void declare_kernel(llvm::Function* function);
     /// emit_device_entry.cpp: the function by which others call the device function.
-    void make_device_entry(Specialisation& root);
+    void make_device_entry(const Specialisation& root);
     [[nodiscard]] llvm::DIType* debug_struct(TypeRef type);
     [[nodiscard]] llvm::DIType* debug_record(TypeRef record);
 
     llvm::DICompileUnit* unit_ = nullptr;
-    Specialisation* kernel_ = nullptr;
+    const Specialisation* kernel_ = nullptr;
     std::map<const Specialisation*, llvm::Function*> functions_;
-    std::deque<std::pair<Specialisation*, llvm::Function*>> pending_;
+    std::deque<std::pair<const Specialisation*, llvm::Function*>> pending_;
     std::map<std::pair<std::string, std::string>, std::uint32_t> exceptions_;
     std::map<const GlobalValue*, llvm::GlobalVariable*> constants_;
     std::map<std::string, llvm::Constant*> texts_;
@@ -105,7 +105,7 @@ class ModuleEmitter {
 
 class FunctionEmitter {
   public:
-    FunctionEmitter(ModuleEmitter& module, Specialisation& specialisation, llvm::Function* function,
+    FunctionEmitter(ModuleEmitter& module, const Specialisation& specialisation, llvm::Function* function,
                     bool is_kernel);
     void run();
 
@@ -210,13 +210,15 @@ class FunctionEmitter {
     void begin_iteration(TypeRef type, const Emitted& over, bool may_travel);
     void begin_counting(TypeRef enumerated, llvm::Value* first);
     /// Makes slots for the elements taken by a zip of iterators that other code may use too.
-    void begin_shared_zip(TypeRef zipped);
+    /// @param elements the type of what it yields
+    void begin_shared_zip(TypeRef zipped, TypeRef elements);
     [[nodiscard]] llvm::Value* has_next(TypeRef type);
     [[nodiscard]] llvm::Value* range_length(const Emitted& range);
-    [[nodiscard]] Emitted take_next(TypeRef type);
+    /// @param result the type of the element
+    [[nodiscard]] Emitted take_next(TypeRef type, TypeRef result);
 
     /// The value that another function returns for these arguments, converted to its types.
-    [[nodiscard]] Emitted call_function(Specialisation& callee, std::span<const Emitted> arguments);
+    [[nodiscard]] Emitted call_function(const Specialisation& callee, std::span<const Emitted> arguments);
 
     // Calls into libdevice and the engine's checks.
     llvm::Value* call(const std::string& name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments);
@@ -228,7 +230,7 @@ class FunctionEmitter {
     llvm::BasicBlock* new_block(const llvm::Twine& name);
     [[nodiscard]] llvm::DISubprogram* scope() const { return function_->getSubprogram(); }
     [[nodiscard]] const Emitted& value(ValueId id) const { return values_[id]; }
-    [[nodiscard]] TypeTable& types() { return module.program.types; }
+    [[nodiscard]] const TypeTable& types() const { return module.program.types; }
 
     ModuleEmitter& module;
     Builder builder;
@@ -260,10 +262,9 @@ class FunctionEmitter {
     [[nodiscard]] Emitted emit_value(ValueId id, const Instruction& instruction);
     [[nodiscard]] Emitted emit_attribute(const Instruction& instruction);
     [[nodiscard]] Emitted emit_call(const Instruction& instruction);
-    [[nodiscard]] Emitted emit_named_tuple(const Instruction& instruction);
     /// The type of what `raise e` raises: of an exception that was made, or of a class.
     [[nodiscard]] TypeRef type_of_raised(const Instruction& in) const { return values_[in.operands[0]].type; }
-    [[nodiscard]] Emitted emit_function_call(const Instruction& instruction);
+    [[nodiscard]] Emitted emit_function_call(const Resolution& called, const Instruction& instruction);
     /// The function of the request, or the linked code, that was chosen.
     [[nodiscard]] Emitted call_resolved(const Resolution& called, std::span<const Emitted> arguments);
     [[nodiscard]] const Resolution& resolution(const Instruction& in) const {
@@ -302,7 +303,6 @@ class FunctionEmitter {
     [[nodiscard]] llvm::Value* power_by_squaring(llvm::Value* base, std::uint64_t exponent);
 
     // emit_arrays.cpp
-    [[nodiscard]] Emitted unpack_array(const Emitted& array, const Instruction& instruction);
     [[nodiscard]] llvm::Value* address(const Emitted& array, std::span<llvm::Value* const> indices);
 
     // emit_views.cpp
@@ -324,6 +324,10 @@ class FunctionEmitter {
         TypeRef over_type = nullptr;
         llvm::SmallVector<Held> over;
     };
+    struct SharedZip {
+        TypeRef elements = nullptr;            ///< the type of what it yields
+        std::vector<llvm::AllocaInst*> slots;  ///< parts of what it took
+    };
     [[nodiscard]] Held hold(llvm::Value* value, bool in_memory);
     [[nodiscard]] llvm::Value* get(const Held& held);
     void begin_range(Iterator& iterator, const Emitted& range);
@@ -332,8 +336,8 @@ class FunctionEmitter {
     [[nodiscard]] Emitted element_at(const Emitted& over, llvm::Value* position, TypeRef result);
     [[nodiscard]] Parts split_index(std::span<llvm::Value* const> shape, llvm::Value* position);
 
-    Specialisation& specialisation_;
-    FlowGraph& graph_;
+    const Specialisation& specialisation_;
+    const FlowGraph& graph_;
     llvm::Function* function_;
     bool is_kernel_;
     llvm::BasicBlock* entry_ = nullptr;
@@ -346,8 +350,8 @@ class FunctionEmitter {
         assigned_;                 ///< of variables that are read so: whether there is a value
     std::vector<ValueId> stored_;  ///< by version: the value, for versions that one store makes
     std::map<TypeRef, Iterator> iterators_;
-    std::map<TypeRef, llvm::AllocaInst*> counters_;                ///< of enumerate: the next number
-    std::map<TypeRef, std::vector<llvm::AllocaInst*>> zip_slots_;  ///< of a shared zip: parts of what it took
+    std::map<TypeRef, llvm::AllocaInst*> counters_;  ///< of enumerate: the next number
+    std::map<TypeRef, SharedZip> shared_zips_;
 };
 
 }  // namespace cudasim::pykernel

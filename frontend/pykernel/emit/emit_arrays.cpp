@@ -151,16 +151,4 @@ void FunctionEmitter::for_each_chosen(const Emitted& chosen,
     });
 }
 
-/// `x, y = a`: the array must have as many rows as there are names.
-Emitted FunctionEmitter::unpack_array(const Emitted& array, const Instruction& in) {
-    if (in.index == 0) {
-        const std::string count = std::to_string(in.count);
-        require(builder.CreateICmpSGE(array.parts[1], int64(in.count)), "ValueError",
-                "need more values to unpack: " + count + " names, but the array is shorter");
-        require(builder.CreateICmpSLE(array.parts[1], int64(in.count)), "ValueError",
-                "too many values to unpack (expected " + count + ")");
-    }
-    return item_at(array, std::array<llvm::Value*, 1>{int64(in.index)}, in.type);
-}
-
 }  // namespace cudasim::pykernel

@@ -14,7 +14,7 @@ constexpr unsigned array_header_parameters = 4;
 
 }  // namespace
 
-void ModuleEmitter::make_device_entry(Specialisation& root) {
+void ModuleEmitter::make_device_entry(const Specialisation& root) {
     const bool c_abi = program.request.entry == Entry::c_function;
     llvm::Function* target = function(root);
     target->setName(root.symbol + "$body");  // a function without parameters has its own name otherwise

@@ -4,11 +4,10 @@
 
 #include "frontend/pykernel/emit/call_emission.h"
 #include "frontend/pykernel/emit/emission.h"
-#include "frontend/pykernel/emit/foreign_calls.h"
 
 namespace cudasim::pykernel {
 
-FunctionEmitter::FunctionEmitter(ModuleEmitter& module, Specialisation& specialisation,
+FunctionEmitter::FunctionEmitter(ModuleEmitter& module, const Specialisation& specialisation,
                                  llvm::Function* function, bool is_kernel)
     : module(module),
       builder(module.context),
@@ -133,6 +132,7 @@ Emitted FunctionEmitter::emit_value(ValueId id, const Instruction& in) {
         case Opcode::spread:
             return raw(0);
         case Opcode::unary:
+        case Opcode::unpack:
             return apply(resolution(in), in, std::array{raw(0)});
         case Opcode::get_attribute:
             return emit_attribute(in);
@@ -154,16 +154,13 @@ Emitted FunctionEmitter::emit_value(ValueId id, const Instruction& in) {
             for (ValueId bound : in.operands) bounds.push_back(values_[bound]);
             return make_slice(in.type, bounds);
         }
-        case Opcode::unpack:
-            if (operand(0).type->is(TypeKind::array)) return unpack_array(operand(0), in);
-            return element_of(operand(0), in.index);
         case Opcode::iterate:
             begin_iteration(in.type, operand(0), false);
             return {in.type, {}};
         case Opcode::advance:
             return number(has_next(operand(0).type), types().boolean);
         case Opcode::element:
-            return take_next(operand(0).type);
+            return take_next(operand(0).type, in.type);
         default:
             return {types().none, {}};
     }
@@ -341,38 +338,20 @@ Emitted FunctionEmitter::emit_attribute(const Instruction& in) {
 }
 
 Emitted FunctionEmitter::emit_call(const Instruction& in) {
-    const TypeRef callee = values_[in.operands[0]].type;
-    if (callee->is(TypeKind::object) && callee->global->kind == GlobalKind::tuple_class)
-        return emit_named_tuple(in);
-    if (in.type->is(TypeKind::exception)) return {in.type, {}};
-    if (callee->is(TypeKind::data_type)) return convert(present(values_[in.operands[1]]), in.type);
-    const bool function = callee->is(TypeKind::object) && callee->global->kind == GlobalKind::function;
-    if (callee->added || function) return emit_function_call(in);
-    if (callee->is(TypeKind::object) && callee->global->kind == GlobalKind::foreign) {
-        std::vector<Emitted> given;
-        for (std::size_t i = 1; i < in.operands.size(); ++i)
-            given.push_back(present(values_[in.operands[i]]));
-        return emit_foreign_call(*this, *callee->global, in, given);
-    }
     const Resolution& called = resolution(in);
+    if (!called.rule) return emit_function_call(called, in);
     CallEmission emission{*this, *called.rule, in, called, {}};
     for (std::uint32_t operand : called.sources) {
-        emission.arguments.push_back(operand == nothing ? Emitted{} : present(values_[in.operands[operand]]));
-        // A method's own object is the callee.
-        if (operand == 0) emission.arguments.back().type = emission.arguments.back().type->element();
+        Emitted& argument = emission.arguments.emplace_back();
+        if (operand == nothing) continue;
+        argument = values_[in.operands[operand]];
+        if (!called.rule->takes_optional) argument = present(argument);
+        if (operand == 0) argument.type = argument.type->element();  // a method's own object is the callee
     }
     return called.rule->emit(emission);
 }
 
-Emitted FunctionEmitter::emit_named_tuple(const Instruction& in) {
-    Emitted result{in.type, {}};
-    for (std::uint32_t operand : resolution(in).sources)
-        result.parts.append(values_[in.operands[operand]].parts);
-    return result;
-}
-
-Emitted FunctionEmitter::emit_function_call(const Instruction& in) {
-    const Resolution& called = resolution(in);
+Emitted FunctionEmitter::emit_function_call(const Resolution& called, const Instruction& in) {
     const FunctionSource& source = module.program.source(called.callee);
     std::vector<Emitted> arguments;
     for (std::size_t i = 0; i < called.sources.size(); ++i) {
@@ -419,7 +398,7 @@ Emitted FunctionEmitter::parts_of_result(TypeRef type, llvm::Value* result) {
     return emitted;
 }
 
-Emitted FunctionEmitter::call_function(Specialisation& callee, std::span<const Emitted> arguments) {
+Emitted FunctionEmitter::call_function(const Specialisation& callee, std::span<const Emitted> arguments) {
     llvm::SmallVector<llvm::Value*> flat;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         const Emitted converted = convert(arguments[i], callee.arguments[i]);

@@ -7,7 +7,6 @@
 #include <llvm/IR/Constants.h>
 
 #include "frontend/pykernel/emit/emission.h"
-#include "frontend/pykernel/infer/subscripts.h"
 
 namespace cudasim::pykernel {
 
@@ -97,11 +96,12 @@ void FunctionEmitter::begin_counting(TypeRef enumerated, llvm::Value* first) {
     builder.CreateStore(first, counter);
 }
 
-void FunctionEmitter::begin_shared_zip(TypeRef zipped) {
+void FunctionEmitter::begin_shared_zip(TypeRef zipped, TypeRef elements) {
     llvm::SmallVector<llvm::Type*> parts;
-    module.part_types(element_type(types(), zipped), false, parts);
-    auto& slots = zip_slots_[zipped];
-    for (llvm::Type* part : parts) slots.push_back(entry_alloca(part, "zip.taken"));
+    module.part_types(elements, false, parts);
+    SharedZip& shared = shared_zips_[zipped];
+    shared.elements = elements;
+    for (llvm::Type* part : parts) shared.slots.push_back(entry_alloca(part, "zip.taken"));
 }
 
 /// Takes an element of each iterator, as Python's zip does: where one is exhausted, those before it have lost
@@ -110,13 +110,16 @@ llvm::Value* FunctionEmitter::take_one_of_each(TypeRef zipped) {
     llvm::AllocaInst* all = entry_alloca(builder.getInt1Ty(), "zip.all");
     builder.CreateStore(builder.getFalse(), all);
     llvm::BasicBlock* end = new_block("zip.end");
-    auto slot = zip_slots_.at(zipped).begin();
-    for (TypeRef element : zipped->elements) {
-        llvm::Value* more = has_next(element);
+    const SharedZip& shared = shared_zips_.at(zipped);
+    auto slot = shared.slots.begin();
+    for (std::size_t i = 0; i < zipped->elements.size(); ++i) {
+        const TypeRef iterator = zipped->elements[i];
+        llvm::Value* more = has_next(iterator);
         llvm::BasicBlock* takes = new_block("zip.takes");
         builder.CreateCondBr(more, takes, end);
         builder.SetInsertPoint(takes);
-        for (llvm::Value* part : take_next(element).parts) builder.CreateStore(part, *slot++);
+        for (llvm::Value* part : take_next(iterator, shared.elements->elements[i]).parts)
+            builder.CreateStore(part, *slot++);
     }
     builder.CreateStore(builder.getTrue(), all);
     builder.CreateBr(end);
@@ -127,7 +130,7 @@ llvm::Value* FunctionEmitter::take_one_of_each(TypeRef zipped) {
 /// Whether there is a next element; a shared zip takes it already.
 llvm::Value* FunctionEmitter::has_next(TypeRef type) {
     if (type->is(TypeKind::enumerated)) return has_next(type->element());
-    if (zip_slots_.contains(type)) return take_one_of_each(type);
+    if (shared_zips_.contains(type)) return take_one_of_each(type);
     if (type->is(TypeKind::zipped)) {
         llvm::Value* all = builder.getInt1(!type->elements.empty());
         for (TypeRef element : type->elements) {
@@ -152,16 +155,16 @@ llvm::Value* FunctionEmitter::has_next(TypeRef type) {
 }
 
 /// Takes the next element, which has_next() found.
-Emitted FunctionEmitter::take_next(TypeRef type) {
-    const TypeRef result = element_type(types(), type);
+Emitted FunctionEmitter::take_next(TypeRef type, TypeRef result) {
     if (type->is(TypeKind::zipped)) {
         Emitted elements{result, {}};
-        if (const auto taken = zip_slots_.find(type); taken != zip_slots_.end()) {
-            for (llvm::AllocaInst* slot : taken->second)
+        if (const auto taken = shared_zips_.find(type); taken != shared_zips_.end()) {
+            for (llvm::AllocaInst* slot : taken->second.slots)
                 elements.parts.push_back(builder.CreateLoad(slot->getAllocatedType(), slot));
             return elements;
         }
-        for (TypeRef element : type->elements) elements.parts.append(take_next(element).parts);
+        for (std::size_t i = 0; i < type->elements.size(); ++i)
+            elements.parts.append(take_next(type->elements[i], result->elements[i]).parts);
         return elements;
     }
     if (type->is(TypeKind::enumerated)) {
@@ -169,7 +172,7 @@ Emitted FunctionEmitter::take_next(TypeRef type) {
         llvm::Value* count = builder.CreateLoad(builder.getInt64Ty(), counter);
         builder.CreateStore(builder.CreateAdd(count, int64(1)), counter);
         Emitted pair{result, {count}};
-        pair.parts.append(take_next(type->element()).parts);
+        pair.parts.append(take_next(type->element(), result->elements[1]).parts);
         return pair;
     }
     const Iterator& iterator = iterators_.at(type);
@@ -201,7 +204,7 @@ Emitted FunctionEmitter::element_at(const Emitted& over, llvm::Value* position, 
             const Emitted array{over.type->element(), over.parts};
             const unsigned n = array.type->dimensions;
             Parts indices = split_index(std::span(array.parts).subspan(1, n), position);
-            const Emitted element = item_at(array, indices, types().value_in(array.type));
+            const Emitted element = item_at(array, indices, result->elements[1]);
             indices.append(element.parts);
             return {result, indices};
         }

@@ -10,7 +10,7 @@
 
 namespace cudasim::pykernel {
 
-ModuleEmitter::ModuleEmitter(Program& program)
+ModuleEmitter::ModuleEmitter(const Program& program)
     : program(program), module(program.request.functions[0].syntax.name, context), debug(module) {
     module.setTargetTriple(std::string(image::target_triple));
     module.setDataLayout(image::data_layout);
@@ -26,7 +26,7 @@ llvm::DIFile* ModuleEmitter::file(const std::string& path) {
     return debug.createFile(path, "");
 }
 
-image::KernelImage ModuleEmitter::run(Specialisation& root) {
+image::KernelImage ModuleEmitter::run(const Specialisation& root) {
     const bool is_kernel = program.request.entry == Entry::kernel;
     if (is_kernel) kernel_ = &root;
     llvm::Function* root_function = function(root);
@@ -119,7 +119,7 @@ llvm::FunctionCallee ModuleEmitter::declare(const std::string& name, llvm::Type*
     return module.getOrInsertFunction(name, llvm::FunctionType::get(result, parameters, false));
 }
 
-llvm::Function* ModuleEmitter::function(Specialisation& specialisation) {
+llvm::Function* ModuleEmitter::function(const Specialisation& specialisation) {
     llvm::Function*& target = functions_[&specialisation];
     if (target) return target;
     const bool is_kernel = &specialisation == kernel_;

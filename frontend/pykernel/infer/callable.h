@@ -1,5 +1,5 @@
 // Rules: how an operation is typed, beside its code. Those of functions that kernels may call, and
-// find_callable(), are in calls/, those of operators in operations/.
+// find_callable(), are in calls/, all others in operations/.
 #pragma once
 
 #include <cstdint>
@@ -60,6 +60,9 @@ struct Rule {
 
 /// A rule that is found by the name of what is called.
 using Callable = Rule;
+
+/// The rule of a call of a type, a class or a declared function (operations/called_values.cpp); else null.
+[[nodiscard]] const Rule* rule_of_call(TypeRef callee);
 
 /// Operand number of the call of a named tuple's class for each field. @throws SourceError
 [[nodiscard]] std::vector<std::uint32_t> bind_fields(const Instruction& call,

@@ -2,9 +2,9 @@
 // changes. Numbers only widen (promotion.h), so it ends.
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "frontend/pykernel/infer/callable.h"
-#include "frontend/pykernel/infer/foreign_functions.h"
 #include "frontend/pykernel/infer/operators.h"
 #include "frontend/pykernel/infer/program.h"
 #include "frontend/pykernel/infer/spread_calls.h"
@@ -205,7 +205,7 @@ class Inference {
             case Opcode::build_slice:
                 return build_slice(in);
             case Opcode::unpack:
-                return unpack(in, operand(0));
+                return resolved(in, resolve_unpack(program_, in, operand(0))).result;
             case Opcode::iterate:
                 return iterate(in, operand(0));
             case Opcode::advance:
@@ -265,18 +265,6 @@ class Inference {
         return slice_type(types_, bounds, in.location);
     }
 
-    TypeRef unpack(const Instruction& in, TypeRef tuple) {
-        if (tuple->is(TypeKind::array) && tuple->dimensions > 0) return element_type(types_, tuple);
-        if (!tuple->is(TypeKind::tuple))
-            refuse_typing("a value of type " + tuple->name + " cannot be unpacked", in.location);
-        if (tuple->elements.size() != in.count) {
-            refuse_typing("Cannot unpack " + std::to_string(tuple->elements.size()) + " values into " +
-                              std::to_string(in.count) + " names",
-                          in.location);
-        }
-        return tuple->elements[in.index];
-    }
-
     TypeRef iterate(const Instruction& in, TypeRef over) {
         return iterator_over(types_, over, in.id, 0, in.location);
     }
@@ -286,17 +274,18 @@ class Inference {
             if (graph_.instructions[operand].opcode == Opcode::spread) return nullptr;  // not known yet
         }
         const TypeRef callee = type(in.operands[0]);
-        if (callee->is(TypeKind::data_type)) return conversion_call(in, callee->element());
         if (callee->added) return function_call(in, *callee->added);
         if (callee->is(TypeKind::method)) return table_call(in, callee->row);
         if (callee->is(TypeKind::object)) {
             const GlobalValue& global = *callee->global;
             if (global.kind == GlobalKind::function)
                 return function_call(in, static_cast<std::uint32_t>(global.integer));
-            if (global.kind == GlobalKind::foreign) return foreign_call(in, global);
             if (global.kind == GlobalKind::intrinsic) return table_call(in, global.text);
-            if (global.kind == GlobalKind::tuple_class) return named_tuple(in, global);
-            if (global.kind == GlobalKind::exception) return made_exception(in, global);
+        }
+        if (const Rule* rule = rule_of_call(callee)) {
+            std::vector<std::uint32_t> all(in.operands.size() - 1);
+            std::iota(all.begin(), all.end(), 1U);
+            return rule_call(in, *rule, std::move(all));
         }
         std::string given;
         for (std::size_t i = 1; i < in.operands.size(); ++i)
@@ -305,27 +294,6 @@ class Inference {
                           ")\nNo type info available for " + callee->name +
                           " as a callable: it cannot be called",
                       in.location);
-    }
-
-    TypeRef foreign_call(const Instruction& in, const GlobalValue& callee) {
-        std::vector<TypeRef> given;
-        for (std::size_t i = 1; i < in.operands.size(); ++i) given.push_back(type(in.operands[i])->present());
-        return type_foreign_call(program_, callee, in, given);
-    }
-
-    TypeRef named_tuple(const Instruction& in, const GlobalValue& tuple_class) {
-        std::vector<TypeRef> elements;
-        const Resolution& fields = resolved(in, {.sources = bind_fields(in, tuple_class.names)});
-        for (std::uint32_t operand : fields.sources) elements.push_back(type(in.operands[operand]));
-        return types_.named_tuple(tuple_class.text, tuple_class.names, std::move(elements));
-    }
-
-    TypeRef made_exception(const Instruction& in, const GlobalValue& exception_class) {
-        if (!in.has_message) {
-            refuse_unsupported("the arguments of an exception raised in a kernel must be constants",
-                               in.location, Standing::not_gpu_code);
-        }
-        return types_.exception(exception_class, in.message);
     }
 
     void check_raised(const Instruction& in, TypeRef raised) {
@@ -341,21 +309,6 @@ class Inference {
         refuse_typing(
             "Invalid use of literal_unroll with a value of type " + over->name + ": it takes a tuple",
             in.location);
-    }
-
-    TypeRef conversion_call(const Instruction& in, TypeRef target) {
-        if (in.operands.size() == 2 && in.keywords.empty() && type(in.operands[1])->present()->is_date() &&
-            (target->is(TypeKind::integer) || target == type(in.operands[1])->present()))
-            return target;
-        const bool one_number =
-            in.operands.size() == 2 && in.keywords.empty() && type(in.operands[1])->present()->is_numeric();
-        if (one_number) check_castable(type(in.operands[1])->present(), target, in.location);
-        if (!one_number || !target->is_numeric()) {
-            refuse_typing("Invalid use of class(" + target->name +
-                              "): no implementation for these arguments, it converts one number",
-                          in.location);
-        }
-        return target;
     }
 
     TypeRef table_call(const Instruction& in, const std::string& name) {
@@ -376,14 +329,20 @@ class Inference {
             refuse_typing("Untyped global name '" + name + "': it is not supported in kernels", in.location,
                           standing);
         }
-        Resolution& bound = resolved(in, {.rule = callable, .sources = bind_call(*callable, in)});
-        CallTyping typing{program_, *callable, in, bound, {}};
+        return rule_call(in, *callable, bind_call(*callable, in));
+    }
+
+    /// @param sources operand of the call for each of the rule's parameters, 0 for a method's own object
+    TypeRef rule_call(const Instruction& in, const Rule& rule, std::vector<std::uint32_t> sources) {
+        Resolution& bound =
+            resolved(in, {.rule = &rule, .sources = std::move(sources), .called = type(in.operands[0])});
+        CallTyping typing{program_, rule, in, bound, {}};
         for (std::uint32_t operand : bound.sources) {
-            const TypeRef argument = operand == nothing ? nullptr : type(in.operands[operand])->present();
-            typing.arguments.push_back(operand == 0 ? argument->element()
-                                                    : argument);  // 0: a method's own object
+            TypeRef argument = operand == nothing ? nullptr : type(in.operands[operand]);
+            if (argument && !rule.takes_optional) argument = argument->present();
+            typing.arguments.push_back(operand == 0 ? argument->element() : argument);
         }
-        return callable->type(typing);
+        return bound.result = rule.type(typing);
     }
 
     TypeRef function_call(const Instruction& in, std::uint32_t function) {

@@ -29,9 +29,15 @@ Resolution by_rule(Program& program, const Instruction& at, const Rule& rule,
 
 Resolution by_first_rule(Program& program, const Instruction& at, std::span<const Rule* const> rules,
                          const std::vector<TypeRef>& operands, Operator op) {
+    std::vector<TypeRef> raw = operands, present;
+    for (TypeRef operand : operands) present.push_back(operand->present());
     for (const Rule* rule : rules) {
-        Resolution found = by_rule(program, at, *rule, operands, op);
+        Resolution found{.rule = rule, .op = op};
+        std::vector<TypeRef>& given = rule->takes_optional ? raw : present;
+        CallTyping typing{program, *rule, at, found, std::move(given)};
+        found.result = rule->type(typing);
         if (found.result) return found;
+        given = std::move(typing.arguments);
     }
     return {};
 }

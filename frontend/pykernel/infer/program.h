@@ -35,6 +35,7 @@ struct Resolution {
     const RecordField* field = nullptr;    ///< that an attribute, an index names
     /// Operand of the call for each parameter: as of bind_call(), of Program::bind(), of bind_fields().
     std::vector<std::uint32_t> sources;
+    TypeRef called = nullptr;            ///< what is called, where it is a rule's
     std::uint32_t callee = 0;            ///< the function of the request that the call names
     std::vector<TypeRef> given;          ///< types of what is given for each parameter of a function
     std::vector<TypeRef> arguments;      ///< those that the function is chosen for

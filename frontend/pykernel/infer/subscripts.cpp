@@ -36,6 +36,12 @@ Resolution find_place(Program& program, const Instruction& at, TypeRef container
     return by_first_rule(program, at, place_rules(), {container, index});
 }
 
+Resolution resolve_unpack(Program& program, const Instruction& at, TypeRef sequence) {
+    Resolution found = by_first_rule(program, at, unpack_rules(), {sequence});
+    if (found.result) return found;
+    refuse_typing("a value of type " + sequence->name + " cannot be unpacked", at.location);
+}
+
 Resolution resolve_set_item(Program& program, const Instruction& at, TypeRef container, TypeRef index,
                             TypeRef value) {
     Resolution found = by_first_rule(program, at, set_item_rules(), {container, index, value});

@@ -16,6 +16,7 @@ namespace cudasim::pykernel {
 [[nodiscard]] std::span<const Rule* const> attribute_rules();
 [[nodiscard]] std::span<const Rule* const> get_item_rules();
 [[nodiscard]] std::span<const Rule* const> place_rules();
+[[nodiscard]] std::span<const Rule* const> unpack_rules();
 [[nodiscard]] std::span<const Rule* const> set_item_rules();
 [[nodiscard]] std::span<const Rule* const> set_attribute_rules();
 /// That of a method: an object that only can be called.
@@ -30,6 +31,8 @@ namespace cudasim::pykernel {
 /// something else. @throws SourceError
 [[nodiscard]] Resolution find_place(Program& program, const Instruction& at, TypeRef container,
                                     TypeRef index);
+/// Element `at.index` of `at.count` that a sequence is unpacked to. @throws SourceError
+[[nodiscard]] Resolution resolve_unpack(Program& program, const Instruction& at, TypeRef sequence);
 /// container[index] = value. @throws SourceError
 [[nodiscard]] Resolution resolve_set_item(Program& program, const Instruction& at, TypeRef container,
                                           TypeRef index, TypeRef value);

@@ -2,6 +2,7 @@
 #include <llvm/IR/Constants.h>
 
 #include <algorithm>
+#include <array>
 
 #include "frontend/pykernel/emit/characters.h"
 #include "frontend/pykernel/infer/subscripts.h"
@@ -149,6 +150,37 @@ Emitted emit_part(CallEmission& item) {
     return item.emitter.selected(item[0], item[1], item.resolution.result);
 }
 
+TypeRef type_unpacked_array(const CallTyping& item) {
+    const bool defined = item[0]->is(TypeKind::array) && item[0]->dimensions > 0;
+    return defined ? element_type(item.types(), item[0]) : nullptr;
+}
+
+/// `x, y = a`: the array must have as many rows as there are names.
+Emitted emit_unpacked_array(CallEmission& item) {
+    FunctionEmitter& e = item.emitter;
+    const Emitted& array = item[0];
+    if (item.call.index == 0) {
+        const std::string count = std::to_string(item.call.count);
+        e.require(e.builder.CreateICmpSGE(array.parts[1], e.int64(item.call.count)), "ValueError",
+                  "need more values to unpack: " + count + " names, but the array is shorter");
+        e.require(e.builder.CreateICmpSLE(array.parts[1], e.int64(item.call.count)), "ValueError",
+                  "too many values to unpack (expected " + count + ")");
+    }
+    return e.item_at(array, std::array<llvm::Value*, 1>{e.int64(item.call.index)}, item.resolution.result);
+}
+
+TypeRef type_unpacked_tuple(const CallTyping& item) {
+    const TypeRef tuple = item[0];
+    if (!tuple->is(TypeKind::tuple)) return nullptr;
+    if (tuple->elements.size() != item.call.count) {
+        refuse_typing("Cannot unpack " + std::to_string(tuple->elements.size()) + " values into " +
+                          std::to_string(item.call.count) + " names",
+                      item.call.location);
+    }
+    item.resolution.positions = {item.call.index};
+    return tuple->elements[item.call.index];
+}
+
 // Places. A resolution's parameter is the type of the memory: what the element's access is checked for.
 
 TypeRef type_place_in_flat(const CallTyping& place) {
@@ -226,6 +258,8 @@ constexpr Rule rows[] = {
     {"an element in memory", "container index", type_element, emit_element},
     {"rows of an array", "container index", type_rows, emit_rows},
     {"a part of an array", "container index", type_part, emit_part},
+    {"a row of an array that is unpacked", "sequence", type_unpacked_array, emit_unpacked_array},
+    {"an element of a tuple that is unpacked", "sequence", type_unpacked_tuple, emit_known_element},
     {"the place in a.flat", "memory index", type_place_in_flat, emit_place_in_flat},
     {"the place that a pointer leads to", "memory index", type_pointed_place, emit_pointed_place},
     {"the place by integers", "memory index", type_indexed_place, emit_indexed_place},

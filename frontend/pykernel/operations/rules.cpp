@@ -51,6 +51,11 @@ std::span<const Rule* const> place_rules() {
     return rules;
 }
 
+std::span<const Rule* const> unpack_rules() {
+    static const auto rules = rules_of("sequence", {items()});
+    return rules;
+}
+
 std::span<const Rule* const> set_item_rules() {
     static const auto rules = rules_of("container index value", {assignments()});
     return rules;

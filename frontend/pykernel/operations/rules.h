@@ -1,6 +1,6 @@
-// What is written without a call: each operation a rule with its typing beside its code. Operators:
+// What has no row in calls/: each operation a rule with its typing beside its code. Operators:
 // number_operators.cpp, tuple_operators.cpp (and `in`), other_operators.cpp (None, names, characters, dates,
-// members of enumerations). attributes.cpp; items.cpp: subscripts; assignments.cpp: of both.
+// members of enumerations). attributes.cpp; items.cpp: subscripts; assignments.cpp; called_values.cpp.
 #pragma once
 
 #include <span>

@@ -64,6 +64,7 @@ TypeRef TypeTable::date(TypeKind kind, int unit) {
 TypeRef TypeTable::literal(TypeRef base, std::int64_t value) {
     Type type = *base;
     type.literal = value;
+    type.plain = without_literal(base);
     const bool is_bool = base->is(TypeKind::boolean);
     const std::string shown = is_bool           ? (value ? "True" : "False")
                               : base->is_signed ? std::to_string(value)
@@ -144,11 +145,18 @@ TypeRef TypeTable::make_tuple(std::string_view class_name, std::vector<std::stri
     for (TypeRef element : elements) key += "/" + std::to_string(reinterpret_cast<std::uintptr_t>(element));
     std::uint64_t values = 0;
     for (TypeRef element : elements) values += element->values;
+    TypeRef plain = nullptr;
+    if (std::ranges::any_of(elements, [](TypeRef element) { return element->plain != nullptr; })) {
+        std::vector<TypeRef> plain_elements;
+        for (TypeRef element : elements) plain_elements.push_back(without_literal(element));
+        plain = make_tuple(class_name, names, std::move(plain_elements));
+    }
     return intern({.kind = TypeKind::tuple,
                    .elements = std::move(elements),
                    .class_name = std::string(class_name),
                    .names = std::move(names),
                    .values = values,
+                   .plain = plain,
                    .name = std::move(name)},
                   key);
 }
@@ -208,7 +216,11 @@ TypeRef TypeTable::range(TypeRef element) {
 
 TypeRef TypeTable::slice(std::vector<TypeRef> bounds) {
     const char* name = bounds.size() == 3 ? "slice<a:b:c>" : "slice<a:b>";
-    return intern_by_identity({.kind = TypeKind::slice, .elements = std::move(bounds), .name = name}, 0, 0);
+    std::vector<TypeRef> plain_bounds = bounds;
+    for (TypeRef& bound : plain_bounds) bound = bound->is(TypeKind::none) ? bound : int64;
+    const TypeRef plain = plain_bounds == bounds ? nullptr : slice(std::move(plain_bounds));
+    return intern_by_identity(
+        {.kind = TypeKind::slice, .elements = std::move(bounds), .plain = plain, .name = name}, 0, 0);
 }
 
 TypeRef TypeTable::ellipsis() {
@@ -285,20 +297,6 @@ TypeRef TypeTable::object(const GlobalValue& global) {
 
 TypeRef TypeTable::dim3(const GlobalValue& global) {
     return intern({.kind = TypeKind::dim3, .global = &global, .name = "Dim3"}, global.text);
-}
-
-TypeRef TypeTable::without_literal(TypeRef type) {
-    if (type->is(TypeKind::integer)) return integer(type->bits, type->is_signed);
-    if (type->is(TypeKind::boolean)) return boolean;
-    if (type->is(TypeKind::slice)) {
-        std::vector<TypeRef> bounds;
-        for (TypeRef bound : type->elements) bounds.push_back(bound->is(TypeKind::none) ? bound : int64);
-        return slice(std::move(bounds));
-    }
-    if (!type->is(TypeKind::tuple)) return type;
-    std::vector<TypeRef> elements;
-    for (TypeRef element : type->elements) elements.push_back(without_literal(element));
-    return make_tuple(type->class_name, type->names, std::move(elements));
 }
 
 TypeRef TypeTable::scalar_named(std::string_view name) const {

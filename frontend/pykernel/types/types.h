@@ -95,7 +95,8 @@ struct Type {
         true;  ///< array, record: whether elements, fields lie at multiples of their natural alignment
     std::vector<RecordField> fields;  ///< in order of their offsets
     const GlobalValue* global = nullptr;
-    std::string name;  ///< Numba's
+    const Type* plain = nullptr;  ///< the type without literals; null where it has none
+    std::string name;             ///< Numba's
 
     /// The name by which the caller knows the type: `name`, but of a named tuple that which parse() reads.
     [[nodiscard]] std::string request_name() const;
@@ -213,7 +214,7 @@ class TypeTable {
     /// signature, which takes any (parse()).
     [[nodiscard]] TypeRef dim3(const GlobalValue& global);
     /// Literals become their plain type, inside tuples too.
-    [[nodiscard]] TypeRef without_literal(TypeRef type);
+    [[nodiscard]] TypeRef without_literal(TypeRef type) const { return type->plain ? type->plain : type; }
 
     /// Scalar type of a Numba or NumPy name or NumPy character code ("float32", "f4", "bool_"); null when
     /// it is none.
