@@ -105,6 +105,9 @@ struct Hooks {
             interruptions.load(std::memory_order_relaxed) != evaluation.interruptions_before)
             give_up(context, {.what = Failure::What::interrupted});
     }
+    static void yield_group(ThreadContext* context, std::uint32_t, std::uint32_t site) {
+        yield(context, site);
+    }
     static void sleep(ThreadContext* context, std::uint32_t) { refuse(context); }
     static void turn(ThreadContext* context, std::uint32_t) { refuse(context); }
     static void index_fault(ThreadContext* context, std::int64_t index, std::int64_t size, std::int32_t axis,
