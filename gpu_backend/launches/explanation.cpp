@@ -286,8 +286,8 @@ class Conclusions {
         if (!atomics && !allocations.empty()) {
             add_locations(add("addresses", found_.order, Rank::order_moves,
                               "The kernel allocates memory itself, and gets other addresses when its threads "
-                              "run in another "
-                              "order; a GPU's are others anyway. Do not compare what depends on addresses." +
+                              "run in another order; a GPU's are others anyway. Do not compare what depends "
+                              "on addresses." +
                                   gpu_text()),
                           allocations);
             return;
@@ -411,13 +411,14 @@ class Conclusions {
         const auto clocks = places({DifferenceCause::clock});
         const std::uint64_t unstable = size_of(found_.unstable);
         if (clocks.empty() || unstable == 0) return;
-        Candidate& candidate = add(
-            "clock", nothing(), Rank::order_moves,
-            "The kernel reads a clock, and " + std::to_string(unstable) +
-                " of the elements have other values whenever the launch is repeated on the simulator, too. "
-                "Do not compare what depends on the time.");
-        candidate.moves = candidate.explanation.moves = unstable;
-        add_locations(candidate, clocks);
+        Effect effect = nothing();
+        effect.moved = found_.unstable;
+        add_locations(
+            add("clock", effect, Rank::order_moves,
+                "The kernel reads a clock, and " + std::to_string(unstable) +
+                    " of the elements have other values whenever the launch is repeated on the simulator, "
+                    "too. Do not compare what depends on the time."),
+            clocks);
     }
 
     void add_gpu() {

@@ -25,10 +25,6 @@ Dim3 clusters_of(const LaunchConfiguration& launch) {
     return {launch.grid.x / cluster.x, launch.grid.y / cluster.y, launch.grid.z / cluster.z};
 }
 
-std::uint64_t linear(const Dim3& index, const Dim3& extent) {
-    return index.x + std::uint64_t{extent.x} * (index.y + std::uint64_t{extent.y} * index.z);
-}
-
 Member member_of(const LaunchConfiguration& launch, std::uint64_t block) {
     const Dim3& cluster = *launch.cluster;
     const Dim3 at = unlinear(block, launch.grid);

@@ -23,7 +23,7 @@ void BlockRun::join_cluster(std::span<std::byte* const> shared) {
     const std::uint32_t extents[3] = {extent.x, extent.y, extent.z}, place[3] = {index.x, index.y, index.z};
     std::ranges::copy(extents, context_.cluster_nctaid);
     std::ranges::copy(place, context_.cluster_ctaid);
-    context_.cluster_rank = index.x + extent.x * (index.y + extent.y * index.z);
+    context_.cluster_rank = static_cast<std::uint32_t>(linear(index, extent));
     context_.cluster_blocks = static_cast<std::uint32_t>(extent.volume());
     context_.is_explicit_cluster = launch_->configuration.cluster ? 1 : 0;
     context_.cluster_shared_base = cluster_shared_.data();
@@ -33,12 +33,10 @@ void BlockRun::join_cluster(std::span<std::byte* const> shared) {
 
 std::uint64_t BlockRun::block_of_cluster(std::uint32_t rank) const {
     const std::uint32_t(&extent)[3] = context_.cluster_nctaid;
-    const std::uint32_t in[3] = {rank % extent[0], rank / extent[0] % extent[1],
-                                 rank / extent[0] / extent[1]};
-    std::uint64_t at[3];
-    for (int axis = 0; axis < 3; ++axis)
-        at[axis] = context_.ctaid[axis] - context_.cluster_ctaid[axis] + in[axis];
-    return at[0] + context_.nctaid[0] * (at[1] + context_.nctaid[1] * at[2]);
+    const std::uint32_t(&own)[3] = context_.ctaid, (&own_in)[3] = context_.cluster_ctaid;
+    const Dim3 in = unlinear(rank, {extent[0], extent[1], extent[2]});
+    return linear({own[0] - own_in[0] + in.x, own[1] - own_in[1] + in.y, own[2] - own_in[2] + in.z},
+                  launch_->configuration.grid);
 }
 
 std::vector<std::uint64_t> BlockRun::cluster_indices() const {

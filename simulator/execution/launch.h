@@ -41,6 +41,10 @@ struct DeviceMemory;
             static_cast<std::uint32_t>(index / extent.x % extent.y),
             static_cast<std::uint32_t>(index / extent.x / extent.y)};
 }
+/// The index of these coordinates.
+[[nodiscard]] inline std::uint64_t linear(const Dim3& at, const Dim3& extent) {
+    return at.x + std::uint64_t{extent.x} * (at.y + std::uint64_t{extent.y} * at.z);
+}
 
 using Clock = std::chrono::steady_clock;
 
@@ -212,7 +216,7 @@ struct Launch {
         }
         return index;
     }
-    // Clusters have their turns one after another (cluster_blocks.cpp).
+    // Clusters have their turns one after another (cluster.cpp).
     [[nodiscard]] std::uint64_t block_of_clusters(std::uint64_t turn) const;
     [[nodiscard]] std::uint64_t turn_of_clusters(std::uint64_t block) const;
     /// Whether those whose turn this is were started before it.

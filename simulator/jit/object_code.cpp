@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <thread>
 
 #include "simulator/jit/host_symbols.h"
@@ -81,23 +82,18 @@ Text text_section(const object::ObjectFile& file) {
     return {};
 }
 
-/// Offsets in .text; two zeros where there is no such function.
-std::pair<std::uint64_t, std::uint64_t> group_offsets(const object::ObjectFile& file) {
-    for (const auto& symbol : file.symbols()) {
-        if (value_or_die(symbol.getName(), "symbol") != group_symbol) continue;
-        const std::uint64_t first = value_or_die(symbol.getValue(), "symbol");
-        return {first, first + object::ELFSymbolRef(symbol).getSize()};
-    }
-    return {};
-}
+/// Where a function lies in .text.
+struct FunctionPlace {
+    std::uint64_t offset = 0, bytes = 0;
+};
 
-std::uint64_t entry_offset(const object::ObjectFile& file) {
-    for (const auto& symbol : file.symbols()) {
-        if (value_or_die(symbol.getName(), "symbol") == "cudasim_entry") {
-            return value_or_die(symbol.getValue(), "symbol");
-        }
-    }
-    internal_error("the entry function vanished");
+/// Nothing where there is no such function.
+std::optional<FunctionPlace> find_function(const object::ObjectFile& file, StringRef name) {
+    for (const auto& symbol : file.symbols())
+        if (value_or_die(symbol.getName(), "symbol") == name)
+            return FunctionPlace{value_or_die(symbol.getValue(), "symbol"),
+                                 object::ELFSymbolRef(symbol).getSize()};
+    return std::nullopt;
 }
 
 /// The process's ORC session: JITLink into this process, a JITDylib per kernel, one for the host's
@@ -175,10 +171,12 @@ class LinkedKernel final : public CompiledKernel {
         file_ = value_or_die(object::ObjectFile::createObjectFile(buffer), "object file");
         text_ = text_section(*file_);
         entry = Session::instance().link(MemoryBuffer::getMemBuffer(buffer, false), hooks, dylib_);
-        const auto first = reinterpret_cast<std::uintptr_t>(entry) - entry_offset(*file_);
+        const auto entry_place = find_function(*file_, "cudasim_entry");
+        if (!entry_place) internal_error("the entry function vanished");
+        const auto first = reinterpret_cast<std::uintptr_t>(entry) - entry_place->offset;
         code.emplace_back(first, first + text_.bytes);
-        const auto [group, behind_group] = group_offsets(*file_);
-        group_code_ = {first + group, first + behind_group};
+        if (const auto group = find_function(*file_, group_symbol))
+            group_code_ = {first + group->offset, first + group->offset + group->bytes};
     }
 
     ~LinkedKernel() override {
@@ -215,7 +213,7 @@ class LinkedKernel final : public CompiledKernel {
     std::unique_ptr<object::ObjectFile> file_;
     orc::JITDylib* dylib_ = nullptr;
     Text text_;
-    std::pair<std::uintptr_t, std::uintptr_t> group_code_;
+    std::pair<std::uintptr_t, std::uintptr_t> group_code_;  ///< empty where nothing runs in groups
     mutable std::mutex lines_mutex_;
     mutable std::unique_ptr<DWARFContext> lines_;
 };

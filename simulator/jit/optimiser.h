@@ -24,7 +24,7 @@ enum class Effort { full, proportional };
 /// Runs the whole pipeline, or as much of it as the effort allows, after late instrumentation.
 void optimise(Compilation& compilation, llvm::TargetMachine& machine, Effort effort);
 
-/// Runs the whole pipeline over one function of the module.
+/// Simplifies one function of the module, as the whole pipeline does first.
 void optimise_one(Compilation& compilation, llvm::TargetMachine& machine, llvm::Function& function);
 
 /// Moves what is the same for all threads of a block in front of the thread loop, for a kernel that was

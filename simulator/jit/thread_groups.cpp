@@ -45,11 +45,12 @@ class GroupCode {
     /// The body returns true, or false where the group has given up.
     void build() {
         const ReversePostOrderTraversal<Function*> order(&body_);
+        std::vector<BasicBlock*> blocks;
         for (BasicBlock* block : order)
-            if (!shapes_.is_cold(*block)) blocks_.push_back(block);
+            if (!shapes_.is_cold(*block)) blocks.push_back(block);
         gives_up_ = BasicBlock::Create(body_.getContext(), "gives.up", &body_);
         ReturnInst::Create(body_.getContext(), ConstantInt::getFalse(body_.getContext()), gives_up_);
-        for (BasicBlock* block : blocks_) {
+        for (BasicBlock* block : blocks) {
             for (Instruction& instruction : make_early_inc_range(*block)) replace(instruction);
         }
         fill_phis();
@@ -334,7 +335,6 @@ class GroupCode {
     const GroupShapes& shapes_;
     IRBuilder<> builder_;
     BasicBlock* gives_up_ = nullptr;
-    std::vector<BasicBlock*> blocks_;
     DenseMap<const Value*, Value*> vectors_;
     std::vector<PHINode*> phis_;
     std::vector<CastInst*> extensions_;

@@ -1,5 +1,6 @@
 """`cudasim compare` of programs whose results cannot be the same twice: what it says of them."""
 
+import json
 import subprocess
 import sys
 
@@ -58,12 +59,12 @@ def line(program: str, mark: str) -> int:
 def test_clocks_and_addresses_are_told_as_such(tmp_path, program, cause, said, marks):
     (tmp_path / "program.cu").write_text(program)
     done = subprocess.run(
-        [sys.executable, "-m", "cudasim", "compare", "program.cu"], cwd=tmp_path, capture_output=True, text=True, timeout=300,
+        [sys.executable, "-m", "cudasim", "compare", "--json", "report.json", "program.cu"], cwd=tmp_path, capture_output=True, text=True, timeout=300,
         env=environment(CUDASIM_CACHE_DIR=str(tmp_path / "cache"), CUDASIM_LIBCUDA=str(STAND_IN)),
     )  # fmt: skip
     output = done.stdout + done.stderr
     assert done.returncode == 1, output
-    first = output[output.index(f"{cause}: ") :].splitlines()[0] if f"{cause}: " in output else output
+    explanations = json.loads((tmp_path / "report.json").read_text())["launches"][0]["explanations"]
+    assert explanations[0]["cause"] == cause and explanations[0]["moves"] > 0, explanations
     assert said in output and "order of threads, and no data race" not in output, output
-    assert first, output
     assert all(f"program.cu:{line(program, mark)}" in output for mark in marks), output
