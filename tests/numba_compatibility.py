@@ -29,6 +29,22 @@ DIFFERS = {
     ): "PTX only (no LTO-IR); kernels' array parameters are address, extents, strides",
     ("numba.cuda", "compile_all"): "with output='ptx'; there is no LTO-IR",
     ("numba.cuda.extending", "intrinsic"): "where numba is installed, in compiled kernels",
+    ("numba.cuda.extending", "lower_builtin"): "where numba is installed, in compiled kernels",
+    **{
+        ("numba.cuda.extending", name): "where numba is installed, in compiled kernels"
+        for name in (
+            "infer",
+            "infer_getattr",
+            "lower_cast",
+            "lower_getattr",
+            "lower_getattr_generic",
+            "lower_setattr",
+            "lower_setattr_generic",
+            "make_attribute_wrapper",
+            "overload_classmethod",
+            "type_callable",
+        )
+    },  # fmt: skip
     ("Dispatcher", "get_regs_per_thread"): "ptxas's number where a CUDA toolkit is found, else an estimate",
     ("Dispatcher", "inspect_sass"): "where a CUDA toolkit is found",
     ("Dispatcher", "inspect_sass_cfg"): "where a CUDA toolkit is found",
@@ -90,7 +106,7 @@ _MISSING = object()
 def _module(name):
     try:
         return importlib.import_module(name.replace("numba.cuda", "cudasim.cuda", 1))
-    except ModuleNotFoundError:
+    except ImportError:  # those that need numba say so
         return _MISSING
 
 
@@ -170,10 +186,10 @@ def state(section, name, owner):
     value = _get(owner, name)
     if value is _MISSING and name in INTERNAL.get(section, ()):
         return "internal"
-    if value is _MISSING:
-        return "not yet"
     if (section, name) in DIFFERS:
         return "differs"
+    if value is _MISSING:
+        return "not yet"
     if not isinstance(value, Intrinsic):
         return "there"
     return "in kernels" if _known_in_kernels(value) else "not yet"
@@ -231,7 +247,8 @@ Made by tests/numba_compatibility.py from what the package has; do not edit it b
 
 A name is *there* (on the host; types on both sides), *in kernels*, *differs* (and how), or *not yet*. What is *internal* to
 Numba (its compiler's parts, modules that it imports) has no meaning for programs and is not provided; where numba is
-installed, modules that numba-cuda has copied from it (`numba.cuda.core.*`, `cgutils`, …) are Numba's own. How behaviour
+installed, modules that numba-cuda has copied from it (`numba.cuda.core.*`, `cgutils`, …) are Numba's own, and the registers
+of `cudadecl`, `cudaimpl` and `models` are there, for compiled kernels. How behaviour
 differs is in [differences.md](differences.md).
 """
 

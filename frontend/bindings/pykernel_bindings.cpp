@@ -114,13 +114,14 @@ GlobalValue global_value(py::handle description) {
 }
 
 /// (number of the function, whether it takes literals), or (symbol in linked code, (types of its parameters,
-/// of its result)).
+/// of its result), bytes of its frame).
 Choice choice(const py::tuple& fields) {
     Choice result;
     if (py::isinstance<py::str>(fields[0])) {
         result.symbol = py::cast<std::string>(fields[0]);
         auto [parameters, returned] = py::cast<std::pair<std::vector<std::string>, std::string>>(fields[1]);
         result.signature = {std::move(parameters), std::move(returned)};
+        result.frame_bytes = py::cast<std::uint64_t>(fields[2]);
     } else {
         result.function = py::cast<std::uint32_t>(fields[0]);
         result.takes_literals = py::cast<bool>(fields[1]);
@@ -149,6 +150,7 @@ FunctionSource function_source(const py::dict& function, const image::Cancellati
     source.library_name = py::cast<std::string>(function["library_name"]);
     source.exact_signatures = py::cast<bool>(function["exact_signatures"]);
     source.is_overloaded = py::cast<bool>(function["is_overloaded"]);
+    source.binds_arguments = py::cast<bool>(function["binds_arguments"]);
     return source;
 }
 
@@ -196,6 +198,18 @@ class PythonProgram final : public Resolver {
         });
         if (!answer) return std::nullopt;
         return Extension{.function = answer->first, .is_method = answer->second};
+    }
+
+    [[nodiscard]] std::optional<std::uint32_t> operation(const std::string& name) override {
+        std::optional<std::uint32_t> answer;
+        ask([&] { answer = py::cast<std::optional<std::uint32_t>>(program_.attr("operation")(name)); });
+        return answer;
+    }
+
+    [[nodiscard]] GlobalValue member(const std::string& module, const std::string& name) override {
+        GlobalValue answer;
+        ask([&] { answer = global_value(program_.attr("member")(module, name)); });
+        return answer;
     }
 
   private:

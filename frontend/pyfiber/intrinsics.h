@@ -41,7 +41,8 @@ bool add_functions(PyObject* table, const char* prefix, PyMethodDef* methods);
 /// @param constant callable(ndarray) → KernelArray over a copy
 /// @param shared_names callable(code, instruction of the call, dtype) → what the source calls a shared array,
 /// and its elements' type
+/// @param objects callable(metadata of the dtype, KernelArray) → the array as the kernel gets it
 void set_memory_helpers(PyObject* dtype_of, PyObject* shared_excess, PyObject* local_excess,
-                        PyObject* constant, PyObject* shared_names);
+                        PyObject* constant, PyObject* shared_names, PyObject* objects);
 
 }  // namespace cudasim::pyfiber

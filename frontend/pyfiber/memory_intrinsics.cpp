@@ -16,7 +16,7 @@ using execution::MemorySpace;
 constexpr std::uint16_t local_poison = 0xFFFF;  // as simulator/jit/control_and_memory.cpp's
 
 PyObject *dtype_of = nullptr, *excess_of_shared = nullptr, *excess_of_local = nullptr,
-         *make_constant = nullptr, *names_of_shared = nullptr;
+         *make_constant = nullptr, *names_of_shared = nullptr, *array_of_objects = nullptr;
 
 /// Extents of a shape: an int or a tuple of ints. False with an exception set.
 bool extents_of(PyObject* shape, std::vector<Py_ssize_t>& extents) {
@@ -186,6 +186,25 @@ PyObject* local_array(PyObject*, PyObject* arguments, PyObject* keywords) {
     return array;
 }
 
+/// The array as the kernel gets it. @param array new reference, or null with an exception set
+PyObject* as_given(PyObject* array) {
+    if (array == nullptr) return nullptr;
+    const Reference owned(array);
+    const Reference metadata(
+        PyObject_GetAttrString(reinterpret_cast<const KernelArray*>(array)->dtype, "metadata"));
+    if (!metadata) return nullptr;
+    if (metadata.get() == Py_None) return Py_NewRef(array);
+    return PyObject_CallFunctionObjArgs(array_of_objects, metadata.get(), array, nullptr);
+}
+
+PyObject* given_shared_array(PyObject* self, PyObject* arguments, PyObject* keywords) {
+    return as_given(shared_array(self, arguments, keywords));
+}
+
+PyObject* given_local_array(PyObject* self, PyObject* arguments, PyObject* keywords) {
+    return as_given(local_array(self, arguments, keywords));
+}
+
 PyObject* constant_array(PyObject*, PyObject* array) {
     if (require_thread("cuda.const.array_like()") == nullptr) return nullptr;
     if (Py_TYPE(array) == kernel_array_type)
@@ -194,15 +213,16 @@ PyObject* constant_array(PyObject*, PyObject* array) {
 }
 
 PyMethodDef functions[] = {
-    {"shared.array", with_keywords(&shared_array), METH_VARARGS | METH_KEYWORDS, nullptr},
-    {"local.array", with_keywords(&local_array), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"shared.array", with_keywords(&given_shared_array), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"local.array", with_keywords(&given_local_array), METH_VARARGS | METH_KEYWORDS, nullptr},
     {"const.array_like", &constant_array, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
 void set_memory_helpers(PyObject* dtype, PyObject* shared_excess, PyObject* local_excess, PyObject* constant,
-                        PyObject* shared_names) {
+                        PyObject* shared_names, PyObject* objects) {
+    Py_XSETREF(array_of_objects, Py_NewRef(objects));
     Py_XSETREF(names_of_shared, Py_NewRef(shared_names));
     Py_XSETREF(dtype_of, Py_NewRef(dtype));
     Py_XSETREF(excess_of_shared, Py_NewRef(shared_excess));

@@ -88,14 +88,14 @@ PyObject* ufunc(PyObject*, PyObject* arguments) {
                : nullptr;
 }
 
-/// set_helpers(view_maker, dtype_of, shared_excess, local_excess, constant, shared_names)
+/// set_helpers(view_maker, dtype_of, shared_excess, local_excess, constant, shared_names, objects)
 PyObject* set_helpers(PyObject*, PyObject* arguments) {
     PyObject *view = nullptr, *dtype = nullptr, *shared = nullptr, *local = nullptr, *constant = nullptr,
-             *names = nullptr;
-    if (!PyArg_ParseTuple(arguments, "OOOOOO", &view, &dtype, &shared, &local, &constant, &names))
+             *names = nullptr, *objects = nullptr;
+    if (!PyArg_ParseTuple(arguments, "OOOOOOO", &view, &dtype, &shared, &local, &constant, &names, &objects))
         return nullptr;
     set_view_maker(view);
-    set_memory_helpers(dtype, shared, local, constant, names);
+    set_memory_helpers(dtype, shared, local, constant, names, objects);
     Py_RETURN_NONE;
 }
 

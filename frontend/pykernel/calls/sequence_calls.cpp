@@ -285,7 +285,6 @@ Emitted emit_isinstance(CallEmission& call) {
     return call.emitter.number(call.emitter.builder.getInt1(*call.call.type->literal != 0), call.call.type);
 }
 
-/// What programs have added to types (numba.cuda.extending) is not asked.
 TypeRef type_hasattr(const CallTyping& call) {
     if (!call[1]->is(TypeKind::text)) call.no_match("RequireLiteralValue: the name must be a literal string");
     bool found = true;
@@ -294,7 +293,7 @@ TypeRef type_hasattr(const CallTyping& call) {
             .opcode = Opcode::get_attribute, .location = call.call.location, .text = call[1]->text};
         (void)resolve_attribute(call.program, asked, call[0]);
     } catch (const SourceError&) {
-        found = false;
+        found = call.program.ask_for_extension(call[0], call[1]->text) != nullptr;
     }
     return call.types().literal(call.types().boolean, found);
 }

@@ -265,6 +265,8 @@ class FunctionEmitter {
     /// The type of what `raise e` raises: of an exception that was made, or of a class.
     [[nodiscard]] TypeRef type_of_raised(const Instruction& in) const { return values_[in.operands[0]].type; }
     [[nodiscard]] Emitted emit_function_call(const Resolution& called, const Instruction& instruction);
+    /// What a program has given for an operation (added_operations.h).
+    [[nodiscard]] Emitted emit_added(const Resolution& called, std::span<const Emitted> operands);
     /// The function of the request, or the linked code, that was chosen.
     [[nodiscard]] Emitted call_resolved(const Resolution& called, std::span<const Emitted> arguments);
     [[nodiscard]] const Resolution& resolution(const Instruction& in) const {
@@ -343,6 +345,7 @@ class FunctionEmitter {
     llvm::BasicBlock* entry_ = nullptr;
     std::vector<llvm::BasicBlock*> blocks_;
     std::vector<Emitted> values_;
+    std::map<ValueId, Emitted> next_;  ///< of iterators that a program has added: the element that is to come
     std::map<VariableKey, llvm::AllocaInst*> variables_;
     std::vector<char> maybe_unassigned_;     ///< by variable
     std::vector<char> unassigned_versions_;  ///< by version: reading it may find no value

@@ -63,6 +63,7 @@ llvm::DIType* ModuleEmitter::debug_type(TypeRef type) {
         case TypeKind::vector:
         case TypeKind::optional:
         case TypeKind::range:
+        case TypeKind::added:
             result = debug_struct(type);
             break;
         default:
@@ -111,7 +112,10 @@ llvm::DIType* ModuleEmitter::debug_struct(TypeRef type) {
                                                  llvm::DINode::FlagZero, member));
         offset += bits;
     };
-    if (type->is(TypeKind::array)) {
+    if (type->is(TypeKind::added)) {
+        for (const RecordField& field : type->fields)
+            add(field.name, debug_type(field.type), field.type->bits, field.type->bits);
+    } else if (type->is(TypeKind::array)) {
         add("data", debug.createPointerType(debug_type_in_memory(type->element()), 64), 64, 64);
         llvm::Metadata* range = debug.getOrCreateSubrange(0, type->dimensions);
         auto* extents = debug.createArrayType(64 * type->dimensions, 64, debug_type(program.types.int64),

@@ -138,10 +138,13 @@ Emitted FunctionEmitter::emit_value(ValueId id, const Instruction& in) {
             return emit_attribute(in);
         case Opcode::binary:
         case Opcode::get_item:
-        case Opcode::set_attribute:
             return apply(resolution(in), in, std::array{raw(0), raw(1)});
+        case Opcode::set_attribute:
+            (void)apply(resolution(in), in, std::array{raw(0), raw(1)});
+            return {types().none, {}};
         case Opcode::set_item:
-            return apply(resolution(in), in, std::array{raw(0), raw(1), raw(2)});
+            (void)apply(resolution(in), in, std::array{raw(0), raw(1), raw(2)});
+            return {types().none, {}};
         case Opcode::call:
             return emit_call(in);
         case Opcode::build_tuple: {
@@ -155,11 +158,18 @@ Emitted FunctionEmitter::emit_value(ValueId id, const Instruction& in) {
             return make_slice(in.type, bounds);
         }
         case Opcode::iterate:
+            if (operand(0).type->is(TypeKind::added)) return emit_added(resolution(in), std::array{raw(0)});
             begin_iteration(in.type, operand(0), false);
             return {in.type, {}};
         case Opcode::advance:
+            if (operand(0).type->is(TypeKind::added)) {  // (whether there is one, the element)
+                const Emitted next = emit_added(resolution(in), std::array{raw(0)});
+                next_[in.operands[0]] = element_of(next, 1);
+                return element_of(next, 0);
+            }
             return number(has_next(operand(0).type), types().boolean);
         case Opcode::element:
+            if (operand(0).type->is(TypeKind::added)) return next_.at(in.operands[0]);
             return take_next(operand(0).type, in.type);
         default:
             return {types().none, {}};
@@ -172,7 +182,9 @@ void FunctionEmitter::emit_terminator(const Instruction& in) {
             builder.CreateBr(blocks_[in.targets[0]]);
             return;
         case Opcode::branch: {
-            llvm::Value* condition = truth(values_[in.operands[0]]);
+            const Emitted& tested = values_[in.operands[0]];
+            const bool is_added = tested.type->present()->is(TypeKind::added);
+            llvm::Value* condition = truth(is_added ? emit_added(resolution(in), {&tested, 1}) : tested);
             builder.CreateCondBr(condition, blocks_[in.targets[0]], blocks_[in.targets[1]]);
             return;
         }
@@ -322,6 +334,7 @@ llvm::Value* FunctionEmitter::call(const std::string& name, llvm::Type* result,
 
 Emitted FunctionEmitter::apply(const Resolution& operation, const Instruction& in,
                                std::span<const Emitted> operands) {
+    if (!operation.rule) return emit_added(operation, operands);
     CallEmission emission{*this, *operation.rule, in, operation, {}};
     for (const Emitted& operand : operands)
         emission.arguments.push_back(operation.rule->takes_optional ? operand : present(operand));
@@ -365,12 +378,34 @@ Emitted FunctionEmitter::emit_function_call(const Resolution& called, const Inst
     return call_resolved(called, arguments);
 }
 
+Emitted FunctionEmitter::emit_added(const Resolution& called, std::span<const Emitted> operands) {
+    const FunctionSource& source = module.program.source(called.callee);
+    std::vector<Emitted> arguments;
+    for (std::size_t i = 0; i < called.sources.size(); ++i) {
+        const std::uint32_t operand = called.sources[i];
+        arguments.push_back(operand >= Program::default_base
+                                ? constant(source.defaults[operand - Program::default_base], called.given[i])
+                                : present(operands[operand]));
+    }
+    const Emitted result = call_resolved(called, arguments);
+    const bool is_membership = called.op == Operator::in || called.op == Operator::not_in;
+    if (!is_membership) return result;
+    llvm::Value* found = truth(result);
+    return number(called.op == Operator::in ? found : builder.CreateNot(found), types().boolean);
+}
+
 Emitted FunctionEmitter::call_resolved(const Resolution& called, std::span<const Emitted> arguments) {
     return called.linked ? call_linked(called, arguments) : call_function(*called.function, arguments);
 }
 
 Emitted FunctionEmitter::call_linked(const Resolution& called, std::span<const Emitted> arguments) {
     llvm::SmallVector<llvm::Value*> flat;
+    if (called.linked->frame_bytes > 0) {
+        llvm::AllocaInst* frame =
+            entry_alloca(llvm::ArrayType::get(builder.getInt8Ty(), called.linked->frame_bytes), "frame");
+        frame->setAlignment(llvm::Align(16));
+        flat.push_back(generic(frame));
+    }
     for (std::size_t i = 0; i < called.parameters.size(); ++i)
         for (llvm::Value* part : convert(arguments[i], called.parameters[i]).parts)
             flat.push_back(generic(part));

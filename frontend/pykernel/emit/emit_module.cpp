@@ -78,7 +78,7 @@ llvm::Type* ModuleEmitter::value_type(TypeRef scalar) {
 }
 
 llvm::Type* ModuleEmitter::memory_type(TypeRef scalar) {
-    if (scalar->is(TypeKind::record) || scalar->is(TypeKind::characters))
+    if (scalar->is(TypeKind::record) || scalar->is(TypeKind::characters) || scalar->is(TypeKind::added))
         return llvm::ArrayType::get(llvm::Type::getInt8Ty(context), scalar->bytes());
     return scalar->is(TypeKind::boolean) ? llvm::Type::getInt8Ty(context) : value_type(scalar);
 }
@@ -96,6 +96,9 @@ void ModuleEmitter::part_types(TypeRef type, bool in_memory, llvm::SmallVectorIm
         types.append(2 * type->dimensions, int64);
     }
     if (type->is(TypeKind::range)) types.append(3, value_type(type->element()));
+    if (type->is(TypeKind::added)) {
+        for (const RecordField& field : type->fields) part_types(field.type, in_memory, types);
+    }
     if (type->is(TypeKind::slice)) types.append(3, int64);
     if (type->is(TypeKind::flat) || type->is(TypeKind::method) || type->is(TypeKind::index_grid) ||
         type->is(TypeKind::index_items)) {

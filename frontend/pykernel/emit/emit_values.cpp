@@ -3,6 +3,8 @@
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
+#include <array>
+
 #include "frontend/pykernel/emit/characters.h"
 #include "frontend/pykernel/emit/emission.h"
 
@@ -41,6 +43,7 @@ Emitted FunctionEmitter::constant(const GlobalValue& value, TypeRef type) {
             }
             break;
         case GlobalKind::record:
+            if (type->is(TypeKind::added)) return emit_added(module.program.added_constant(value), {});
             result.parts.push_back(module.constant_array(value, type));
             break;
         case GlobalKind::device_array: {
@@ -122,6 +125,7 @@ Emitted FunctionEmitter::convert(const Emitted& value, TypeRef type) {
     const TypeRef from = types().without_literal(value.type);
     if (from == type) return {type, value.parts};
     if (type->is(TypeKind::none)) return {type, {}};
+    if (const Resolution* cast = module.program.cast(from, type)) return emit_added(*cast, std::array{value});
     if (type->is(TypeKind::characters)) return to_characters(*this, value, type);
     if (type->is(TypeKind::optional)) return make_optional(value, type);
     if (from->is(TypeKind::optional)) return convert(present(value), type);

@@ -165,6 +165,13 @@ Emitted FunctionEmitter::load_element(llvm::Value* place, TypeRef element, TypeR
 
 llvm::SmallVector<std::pair<llvm::Value*, TypeRef>, 2> FunctionEmitter::element_parts(llvm::Value* place,
                                                                                       TypeRef element) {
+    if (element->is(TypeKind::added)) {
+        llvm::SmallVector<std::pair<llvm::Value*, TypeRef>, 2> parts;
+        for (const RecordField& field : element->fields)
+            parts.emplace_back(builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), place, field.offset),
+                               field.type);
+        return parts;
+    }
     if (!element->is(TypeKind::complex)) return {{place, element}};
     const TypeRef component = types().component(element);
     return {{place, component},

@@ -50,11 +50,13 @@ std::pair<std::vector<TypeRef>, TypeRef> Program::declared(const FunctionSource&
             const TypeRef type = types.parse(name);
             if (!type) refuse_unsupported("arguments of type " + name + " are not supported yet", call);
             wanted.push_back(type);
-            shown += (wanted.size() == 1 ? (shown.empty() ? "(" : "; (") : ", ") + name;
+            shown += (wanted.size() == 1 ? (shown.empty() ? "(" : "; (") : ", ") +
+                     (type->is(TypeKind::added) ? type->name : name);
         }
         shown += ")";
         for (std::size_t i = 0; total && i < given.size(); ++i) {
-            const auto one = i < wanted.size() ? conversion_cost(given[i], wanted[i]) : std::nullopt;
+            auto one = i < wanted.size() ? conversion_cost(given[i], wanted[i]) : std::nullopt;
+            if (!one && i < wanted.size() && ask_for_cast(given[i], wanted[i])) one = 100;
             total =
                 one && (*one <= 1 || !source.exact_signatures) ? std::optional(*total + *one) : std::nullopt;
             if (one && given[i]->is(TypeKind::dim3)) wanted[i] = given[i];

@@ -4,6 +4,7 @@
 #include <array>
 #include <numeric>
 
+#include "frontend/pykernel/infer/added_operations.h"
 #include "frontend/pykernel/infer/callable.h"
 #include "frontend/pykernel/infer/operators.h"
 #include "frontend/pykernel/infer/program.h"
@@ -152,11 +153,25 @@ class Inference {
         for (const auto& [block, version] : phi.incoming) {
             const TypeRef type = version == nothing ? nullptr : graph_.versions[version].type;
             if (!type || !feasible(block, joined)) continue;
-            const TypeRef unified = result ? program_.promotion.unify(result, type) : type;
+            const TypeRef unified = result ? unify(result, type) : type;
             if (!unified) cannot_unify(phi, result, type);
             result = unified;
         }
+        for (const auto& [block, version] : phi.incoming) {
+            if (version != nothing) ask_for_cast(graph_.versions[version].type, result);
+        }
         return result;
+    }
+
+    /// For emission. A type may have been unified with others before those met one that a program has added.
+    void ask_for_cast(TypeRef from, TypeRef to) {
+        if (from && to) (void)program_.ask_for_cast(from, to);
+    }
+
+    TypeRef unify(TypeRef a, TypeRef b) {
+        if (const TypeRef unified = program_.promotion.unify(a, b)) return unified;
+        if (program_.ask_for_cast(a, b)) return b;
+        return program_.ask_for_cast(b, a) ? a : nullptr;
     }
 
     [[noreturn]] void cannot_unify(const Phi& phi, TypeRef a, TypeRef b) {
@@ -207,12 +222,16 @@ class Inference {
             case Opcode::unpack:
                 return resolved(in, resolve_unpack(program_, in, operand(0))).result;
             case Opcode::iterate:
+                if (operand(0)->is(TypeKind::added)) return added(in, "getiter");
                 return iterate(in, operand(0));
             case Opcode::advance:
+                if (operand(0)->is(TypeKind::added)) return added(in, "iternext")->elements[0];
                 return types_.boolean;
             case Opcode::element:
+                if (operand(0)->is(TypeKind::added)) return added(in, "iternext")->elements[1];
                 return element_type(types_, operand(0));
             case Opcode::branch:
+                if (operand(0)->is(TypeKind::added)) return added(in, "bool"), types_.none;
                 check_condition(raw(0), in.location);
                 return types_.none;
             case Opcode::return_:
@@ -226,6 +245,17 @@ class Inference {
                 return types_.none;
         }
         return nullptr;
+    }
+
+    std::vector<TypeRef> operand_types(const Instruction& in) const {
+        std::vector<TypeRef> types;
+        for (ValueId operand : in.operands) types.push_back(type(operand));
+        return types;
+    }
+
+    /// The result of a function of Python's that the instruction stands for.
+    TypeRef added(const Instruction& in, const std::string& function) {
+        return resolved(in, resolve_added(program_, in, function, operand_types(in))).result;
     }
 
     /// The compiler's own attributes come first, then what programs have added.
@@ -312,6 +342,8 @@ class Inference {
     }
 
     TypeRef table_call(const Instruction& in, const std::string& name) {
+        if (auto added = added_call(program_, in, name, operand_types(in)))
+            return resolved(in, std::move(*added)).result;
         const Callable* callable = find_callable(name);
         if (!callable) {
             // What Numba's CUDA target has and this compiler has not yet; all else Numba refuses too.
@@ -422,18 +454,23 @@ class Inference {
                     last.location);
             }
             const TypeRef type = types_.without_literal(last.type);
-            if (declared && !declared->is(TypeKind::none) && !conversion_cost(type, declared)) {
+            if (declared && !declared->is(TypeKind::none) && !conversion_cost(type, declared) &&
+                !program_.ask_for_cast(type, declared)) {
                 refuse_typing("Cannot convert " + type->name + " to " + declared->name +
                                   ", the declared type of the return value",
                               last.location);
             }
             if (declared) continue;
-            const TypeRef unified = result ? program_.promotion.unify(result, type) : type;
+            const TypeRef unified = result ? unify(result, type) : type;
             if (!unified) {
                 refuse_typing("Cannot unify " + result->name + " and " + type->name + " for the return value",
                               last.location);
             }
             result = unified;
+        }
+        for (BlockId id : graph_.order) {
+            const Instruction& last = graph_.instructions[graph_.blocks[id].instructions.back()];
+            if (reachable_[id] && last.opcode == Opcode::return_) ask_for_cast(last.type, result);
         }
         return result || returns ? result : types_.none;
     }

@@ -1,11 +1,11 @@
 #include "frontend/pykernel/infer/operators.h"
 
+#include <array>
 #include <iterator>
 
-namespace cudasim::pykernel {
-namespace {
+#include "frontend/pykernel/infer/added_operations.h"
 
-/// The name in Python's module operator, by which Numba calls an operator.
+namespace cudasim::pykernel {
 const char* function_name(Operator op) {
     static constexpr const char* names[] = {
         "add",  "sub", "mul",    "truediv",  "floordiv", "mod", "pow", "lshift", "rshift",
@@ -14,8 +14,6 @@ const char* function_name(Operator op) {
     static_assert(std::size(names) == static_cast<std::size_t>(Operator::logical_not) + 1);
     return names[static_cast<std::size_t>(op)];
 }
-
-}  // namespace
 
 Resolution by_rule(Program& program, const Instruction& at, const Rule& rule,
                    const std::vector<TypeRef>& operands, Operator op) {
@@ -43,7 +41,9 @@ Resolution by_first_rule(Program& program, const Instruction& at, std::span<cons
 }
 
 Resolution find_binary(Program& program, const Instruction& at, Operator op, TypeRef left, TypeRef right) {
-    return by_first_rule(program, at, binary_rules(), {left, right}, op);
+    Resolution found = by_first_rule(program, at, binary_rules(), {left, right}, op);
+    if (found.result) return found;
+    return added_operator(program, op, std::array{left, right}, at.location).value_or(Resolution{});
 }
 
 Resolution resolve_binary(Program& program, const Instruction& at, Operator op, TypeRef left, TypeRef right) {
@@ -61,6 +61,7 @@ Resolution resolve_binary(Program& program, const Instruction& at, Operator op, 
 Resolution resolve_unary(Program& program, const Instruction& at, Operator op, TypeRef operand) {
     Resolution found = by_first_rule(program, at, unary_rules(), {operand}, op);
     if (found.result) return found;
+    if (auto added = added_operator(program, op, {&operand, 1}, at.location)) return std::move(*added);
     const std::string name = function_name(op);
     refuse_no_implementation("<built-in function " + name + ">", name, {operand->name}, at.location,
                              std::string("the operator ") + spelling(op));

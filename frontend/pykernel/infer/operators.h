@@ -19,6 +19,8 @@ namespace cudasim::pykernel {
 [[nodiscard]] Resolution resolve_binary(Program& program, const Instruction& at, Operator op, TypeRef left,
                                         TypeRef right);
 [[nodiscard]] Resolution resolve_unary(Program& program, const Instruction& at, Operator op, TypeRef operand);
+/// The name in Python's module operator, by which Numba calls an operator.
+[[nodiscard]] const char* function_name(Operator op);
 /// Refuses types called with one number (np.float32(x)) that have no conversion from it.
 void check_castable(TypeRef from, TypeRef target, Location place);
 /// Refuses what cannot be a condition.

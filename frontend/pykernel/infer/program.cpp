@@ -118,6 +118,7 @@ Resolution Program::bound(std::uint32_t function, const Instruction& call,
         result.arguments.push_back(argument);
     }
     result.given = result.arguments;
+    if (callee.binds_arguments) result.keywords = call.keywords;
     return result;
 }
 
@@ -142,7 +143,14 @@ void Program::resolve(std::uint32_t function, Resolution& call, Location place) 
         if (!call.parameters.back())
             refuse_unsupported("arguments of type " + name + " are not supported yet", place);
     }
+    for (std::size_t i = 0; i < call.parameters.size() && i < call.arguments.size(); ++i)
+        (void)ask_for_cast(call.arguments[i], call.parameters[i]);
     call.result = types.parse(choice.signature.result);
+    if (call.result && call.result->is(TypeKind::array)) {  // wherever it lies
+        const Type& array = *call.result;
+        call.result = types.array(array.element(), array.dimensions, array.layout, pointed_space,
+                                  array.read_only, array.aligned);
+    }
     if (!call.result)
         refuse_unsupported("results of type " + choice.signature.result + " are not supported yet", place);
 }
@@ -177,10 +185,27 @@ const Extension* Program::ask_for_extension(TypeRef type, const std::string& att
     return added ? &extensions_.insert_or_assign({type, attribute}, *added).first->second : nullptr;
 }
 
+std::optional<std::uint32_t> Program::operation(const std::string& name) {
+    auto found = operations_.find(name);
+    if (found == operations_.end())
+        found = operations_.emplace(name, request.resolver->operation(name)).first;
+    return found->second;
+}
+
+const GlobalValue& Program::member(const std::string& module, const std::string& name) {
+    auto found = members_.find({module, name});
+    if (found == members_.end())
+        found = members_.emplace(std::pair{module, name}, request.resolver->member(module, name)).first;
+    return found->second;
+}
+
 const Choice& Program::chosen(std::uint32_t function, const Resolution& call, Location place) {
     std::vector<std::string> names, shown;
     for (std::size_t i = 0; i < call.arguments.size(); ++i) {
         names.push_back(call.sources[i] >= default_base ? "omitted" : call.arguments[i]->request_name());
+        const std::size_t by_name = i + call.keywords.size();
+        if (by_name >= call.sources.size())
+            names.back().insert(0, call.keywords[by_name - call.sources.size()] + "=");
         shown.push_back(call.arguments[i]->name);
     }
     if (const auto known = choices_.find({function, names}); known != choices_.end()) return known->second;
@@ -311,8 +336,18 @@ TypeRef Program::type_of(const GlobalValue& value, Location place) {
             if (const TypeRef type = types.parse(value.type_name)) return type;
             refuse_unsupported("the type " + value.type_name + " is not supported in kernels yet", place);
         case GlobalKind::record:
-            if (const TypeRef type = types.parse(value.type_name))
-                return types.record_in(type, constant_space, true);
+            if (const TypeRef type = types.parse(value.type_name)) {
+                if (!type->is(TypeKind::added)) return types.record_in(type, constant_space, true);
+                if (!added_constants_.contains(value.bytes)) {
+                    const auto number = operation("constant " + value.bytes);
+                    if (!number)
+                        refuse_unsupported("'" + value.text + "' cannot be a constant in a kernel", place);
+                    Resolution call{.callee = *number};
+                    resolve(*number, call, place);
+                    added_constants_.emplace(value.bytes, std::move(call));
+                }
+                return type;
+            }
             refuse_unsupported("the type " + value.type_name + " is not supported in kernels yet", place);
         case GlobalKind::intrinsic:
             if (value.text == "cuda.threadIdx" || value.text == "cuda.blockIdx" ||
@@ -342,6 +377,12 @@ std::vector<std::uint32_t> Program::bind(const FunctionSource& callee, const Ins
     const std::size_t given = call.operands.size() - (has_self ? 0 : 1);
     const std::size_t positional = given - call.keywords.size();
     const std::size_t first_operand = has_self ? 0 : 1;
+    if (callee.binds_arguments) {
+        std::vector<std::uint32_t> all;
+        for (std::size_t i = first_operand; i < call.operands.size(); ++i)
+            all.push_back(static_cast<std::uint32_t>(i));
+        return all;
+    }
     if (positional > parameters.size()) {
         refuse_typing(name + " takes " + std::to_string(parameters.size()) + " arguments, but " +
                           std::to_string(positional) + " are given",

@@ -33,12 +33,14 @@ struct Resolution {
     std::vector<Resolution> inner;         ///< of the operations that the rule's code consists of
     std::vector<std::uint32_t> positions;  ///< parts or elements that an attribute, an index names
     const RecordField* field = nullptr;    ///< that an attribute, an index names
+    const GlobalValue* global = nullptr;   ///< that an attribute of a module is
     /// Operand of the call for each parameter: as of bind_call(), of Program::bind(), of bind_fields().
     std::vector<std::uint32_t> sources;
     TypeRef called = nullptr;            ///< what is called, where it is a rule's
     std::uint32_t callee = 0;            ///< the function of the request that the call names
     std::vector<TypeRef> given;          ///< types of what is given for each parameter of a function
     std::vector<TypeRef> arguments;      ///< those that the function is chosen for
+    std::vector<std::string> keywords;   ///< names of the last arguments, where the Resolver binds them
     Specialisation* function = nullptr;  ///< one of the request's
     const Choice* linked = nullptr;      ///< linked code
     TypeRef result = nullptr;            ///< of a function, which may not know it yet; of an operation
@@ -101,6 +103,19 @@ class Program {
     /// @param has_self whether operand 0 is the first argument: a method of a value
     [[nodiscard]] std::vector<std::uint32_t> bind(const FunctionSource& callee, const Instruction& call,
                                                   bool has_self) const;
+    /// The overloaded function that a program has given for an operator or a function of the compiler's, for
+    /// values of its own types (Resolver::operation); asked for once.
+    [[nodiscard]] std::optional<std::uint32_t> operation(const std::string& name);
+    /// The conversion between two types, one of which a program has added, if the program has one
+    /// (lower_cast); asked for once. To be emitted it must have been asked for by inference.
+    [[nodiscard]] const Resolution* ask_for_cast(TypeRef from, TypeRef to);
+    /// The same, as far as it has been asked for; else null.
+    [[nodiscard]] const Resolution* cast(TypeRef from, TypeRef to) const;
+    /// A constant of a type that a program has added, as a function without arguments. type_of() has asked
+    /// for it.
+    [[nodiscard]] const Resolution& added_constant(const GlobalValue& value) const;
+    /// What a module has under a name (Resolver::member); asked for once.
+    [[nodiscard]] const GlobalValue& member(const std::string& module, const std::string& name);
     /// A function of cudasim.kernel_library for these types. @throws SourceError
     [[nodiscard]] Specialisation& library(std::string_view name, const std::vector<TypeRef>& arguments,
                                           Location call);
@@ -135,6 +150,10 @@ class Program {
     // What the resolver has answered.
     std::map<std::pair<std::uint32_t, std::vector<std::string>>, Choice> choices_;
     std::map<std::pair<TypeRef, std::string>, Extension> extensions_;
+    std::map<std::string, std::optional<std::uint32_t>> operations_;
+    std::map<std::pair<std::string, std::string>, GlobalValue> members_;
+    std::map<std::pair<TypeRef, TypeRef>, std::optional<Resolution>> casts_;
+    std::map<std::string, Resolution> added_constants_;
     std::map<std::string, std::uint32_t, std::less<>> library_;
     std::vector<Specialisation*> inferring_;   ///< from the outermost inwards
     std::vector<Specialisation*> unfinished_;  ///< members of cycles of calls

@@ -2,8 +2,11 @@
 #include "frontend/pykernel/infer/subscripts.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <optional>
+
+#include "frontend/pykernel/infer/added_operations.h"
 
 namespace cudasim::pykernel {
 
@@ -27,6 +30,8 @@ Resolution resolve_attribute(Program& program, const Instruction& at, TypeRef ob
 }
 
 Resolution resolve_get_item(Program& program, const Instruction& at, TypeRef container, TypeRef index) {
+    if (container->is(TypeKind::added))
+        return resolve_added(program, at, "operator.getitem", std::array{container, index});
     Resolution found = by_first_rule(program, at, get_item_rules(), {container, index});
     if (found.result) return found;
     refuse_typing("a value of type " + container->name + " cannot be indexed", at.location);
@@ -44,6 +49,8 @@ Resolution resolve_unpack(Program& program, const Instruction& at, TypeRef seque
 
 Resolution resolve_set_item(Program& program, const Instruction& at, TypeRef container, TypeRef index,
                             TypeRef value) {
+    if (container->is(TypeKind::added))
+        return resolve_added(program, at, "operator.setitem", std::array{container, index, value});
     Resolution found = by_first_rule(program, at, set_item_rules(), {container, index, value});
     if (found.result) return found;
     refuse_no_implementation("<built-in function setitem>", "setitem",
@@ -52,6 +59,8 @@ Resolution resolve_set_item(Program& program, const Instruction& at, TypeRef con
 }
 
 Resolution resolve_set_attribute(Program& program, const Instruction& at, TypeRef object, TypeRef value) {
+    if (object->is(TypeKind::added))
+        return resolve_added(program, at, "setattr " + at.text, std::array{object, value});
     Resolution found = by_first_rule(program, at, set_attribute_rules(), {object, value});
     if (found.result) return found;
     refuse_typing("attribute '" + at.text + "' cannot be set in a kernel", at.location);

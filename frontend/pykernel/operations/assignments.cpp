@@ -12,6 +12,7 @@ namespace {
 bool fits_element(TypeRef element, TypeRef value) {
     if (element->is(TypeKind::record)) return value->is(TypeKind::record) && holds_fields_of(value, element);
     if (element->is(TypeKind::characters)) return fits_characters(element, value);
+    if (element->is(TypeKind::added)) return element == value;
     return value->is_scalar() && can_cast(value, element);
 }
 

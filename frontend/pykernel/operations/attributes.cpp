@@ -258,6 +258,17 @@ Emitted emit_imaginary(CallEmission& attribute) {
     return e.number(llvm::Constant::getNullValue(e.module.value_type(result)), result);
 }
 
+TypeRef type_member_of_module(const CallTyping& attribute) {
+    const TypeRef object = attribute[0];
+    if (!object->is(TypeKind::object) || object->global->kind != GlobalKind::module) return nullptr;
+    attribute.resolution.global = &attribute.program.member(object->global->text, name_of(attribute));
+    return attribute.program.type_of(*attribute.resolution.global, attribute.call.location);
+}
+
+Emitted emit_member_of_module(CallEmission& attribute) {
+    return attribute.emitter.constant(*attribute.resolution.global, attribute.resolution.result);
+}
+
 constexpr Rule rows[] = {
     {"dim3.*", "object", type_axis, emit_axis},
     {"vector.*", "object", type_component, emit_part},
@@ -280,6 +291,7 @@ constexpr Rule rows[] = {
     {"record.*", "object", type_field, emit_field},
     {"method.*", "object", type_method, emit_same},
     {"class.type", "object", type_type, emit_same},
+    {"module.*", "object", type_member_of_module, emit_member_of_module},
     {"limits.*", "object", type_limit, emit_limit},
     {"bound.*", "object", type_bound, emit_part},
     {"complex.*", "object", type_complex_component, emit_part},

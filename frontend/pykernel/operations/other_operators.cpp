@@ -193,6 +193,8 @@ bool comparable(Program& program, Operator op, TypeRef left, TypeRef right) {
     }
     if (left->is_date() || right->is_date())
         return date_operation_type(program.types, op, left, right) != nullptr;
+    if (left->is(TypeKind::added) || right->is(TypeKind::added))
+        return program.operation(std::string("operator.") + function_name(op)).has_value();
     if (characters_operation(program.types, op, left, right)) return true;
     if (left->is(TypeKind::member) && left == right) return is_equality(op) || is_identity(op);
     return program.promotion.binary(op, left->present(), right->present()) != nullptr;

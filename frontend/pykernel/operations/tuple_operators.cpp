@@ -36,16 +36,23 @@ bool is_equality(Operator op) {
     return op == Operator::equal || op == Operator::not_equal;
 }
 
+/// Whether the operator compares them; notes its meaning.
+bool compares(const CallTyping& operation, Operator op, TypeRef left, TypeRef right) {
+    const TypeRef result = operation.apply(op, left, right);
+    return result && result->is(TypeKind::boolean);  // a program's own operator may give anything
+}
+
 /// Pairs of elements are compared for equality; for an order the operator's own comparison follows each.
 TypeRef type_comparison(const CallTyping& operation) {
     const Operator op = operation.resolution.op;
-    const bool compares = op >= Operator::equal && op <= Operator::greater_equal;
-    if (!compares || !tuples(operation) || !comparable(operation.program, op, operation[0], operation[1]))
+    const bool is_comparison = op >= Operator::equal && op <= Operator::greater_equal;
+    if (!is_comparison || !tuples(operation) ||
+        !comparable(operation.program, op, operation[0], operation[1]))
         return nullptr;
     const auto &left = operation[0]->elements, &right = operation[1]->elements;
     for (std::size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
-        if (!operation.apply(Operator::equal, left[i], right[i])) return nullptr;
-        if (!is_equality(op) && !operation.apply(op, left[i], right[i])) return nullptr;
+        if (!compares(operation, Operator::equal, left[i], right[i])) return nullptr;
+        if (!is_equality(op) && !compares(operation, op, left[i], right[i])) return nullptr;
     }
     return operation.types().boolean;
 }
@@ -104,7 +111,7 @@ TypeRef type_in_tuple(const CallTyping& operation) {
     if (!constants && (!uniform || !comparable(operation.program, Operator::equal, value, elements[0])))
         return nullptr;
     for (TypeRef element : operation[1]->elements)
-        if (!operation.apply(Operator::equal, value, element)) return nullptr;
+        if (!compares(operation, Operator::equal, value, element)) return nullptr;
     return operation.types().boolean;
 }
 

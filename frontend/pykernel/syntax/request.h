@@ -31,6 +31,9 @@ struct Choice {
     std::string
         symbol;  ///< of linked code, which takes and gives the parts of values (emission.h); else empty
     DeclaredSignature signature;  ///< of linked code
+    /// Memory of the caller that linked code gets as its first parameter when it is not 0: what it
+    /// returns may point there.
+    std::uint64_t frame_bytes = 0;
 };
 
 /// What numba.cuda.extending.overload_method and overload_attribute add to values of a type: an overloaded
@@ -56,6 +59,8 @@ struct FunctionSource {
     /// Whether numba.cuda.extending.overload implements it: `syntax` has its parameters and is not compiled
     /// itself. What a call means is the Resolver's to say.
     bool is_overloaded = false;
+    /// is_overloaded: the Resolver binds the arguments, too; types of those by name come as "name=type".
+    bool binds_arguments = false;
 };
 
 /// Who knows what a request does not say from the beginning, because only types show that it is needed. Asked
@@ -78,6 +83,11 @@ class Resolver {
     /// What a program has added to values of a type (request_name()) under this name.
     [[nodiscard]] virtual std::optional<Extension> attribute(const std::string& type,
                                                              const std::string& name) = 0;
+    /// The number of the overloaded function that an operator or a function of the compiler's, such as
+    /// "operator.add", "len", is for values of types that a program has added; nullopt: it has none.
+    [[nodiscard]] virtual std::optional<std::uint32_t> operation(const std::string& name) = 0;
+    /// What a module has under a name; for modules that are values of variables and parameters.
+    [[nodiscard]] virtual GlobalValue member(const std::string& module, const std::string& name) = 0;
 };
 
 /// How others reach functions[0].

@@ -101,6 +101,13 @@ TypeRef TypeTable::bytes_constant(const std::string& value) {
 }
 
 std::string Type::request_name() const {
+    if (is(TypeKind::added)) return text;
+    if (is(TypeKind::array) && element()->is(TypeKind::added)) {
+        const std::size_t place = name.find("array(") + 6;
+        return std::string(name).replace(place, element()->name.size(), element()->text);
+    }
+    if (is(TypeKind::optional)) return "OptionalType(" + element()->request_name() + ")";
+    if (is(TypeKind::data_type)) return "class(" + element()->request_name() + ")";
     if (!is(TypeKind::tuple)) return name;
     std::string inside;
     for (std::size_t i = 0; i < elements.size(); ++i)
@@ -177,7 +184,7 @@ TypeRef TypeTable::array(TypeRef element, unsigned dimensions, char layout, unsi
                    .read_only = read_only,
                    .aligned = aligned,
                    .name = std::move(name)},
-                  "@" + std::to_string(address_space));
+                  "@" + std::to_string(address_space) + element->text);
 }
 
 TypeRef TypeTable::vector(TypeRef component, unsigned count) {
@@ -282,7 +289,8 @@ TypeRef TypeTable::added_method(TypeRef object, std::uint32_t function) {
 }
 
 TypeRef TypeTable::data_type(TypeRef type) {
-    return intern({.kind = TypeKind::data_type, .elements = {type}, .name = "class(" + type->name + ")"});
+    return intern({.kind = TypeKind::data_type, .elements = {type}, .name = "class(" + type->name + ")"},
+                  type->text);
 }
 
 TypeRef TypeTable::object(const GlobalValue& global) {
@@ -460,7 +468,9 @@ TypeRef TypeTable::parse_array(std::string_view name) {
     if (!array_name || !name.ends_with(')')) return nullptr;
     const auto parts = split_arguments(name.substr(6, name.size() - 7));
     if (parts.size() < 3 || !parts[1].ends_with('d') || parts[2].size() != 1) return nullptr;
-    const TypeRef element = parts[0].starts_with("Record(") ? parse_record(parts[0]) : parse_scalar(parts[0]);
+    const TypeRef element = parts[0].starts_with("Record(")  ? parse_record(parts[0])
+                            : parts[0].starts_with("Added(") ? parse_added(parts[0])
+                                                             : parse_scalar(parts[0]);
     const unsigned dimensions = parse_count(parts[1].substr(0, parts[1].size() - 1));
     const char layout = parts[2].front();
     const bool known = layout == 'C' || layout == 'F' || layout == 'A';
@@ -472,6 +482,9 @@ TypeRef TypeTable::parse(std::string_view name) {
     name = trim(name);
     if (name.starts_with("Record(")) return parse_record(name);
     if (name.starts_with("namedtuple(")) return parse_named_tuple(name);
+    if (name.starts_with("Added(")) return parse_added(name);
+    if (name == "slice<a:b>") return slice({int64, int64});
+    if (name == "slice<a:b:c>") return slice({int64, int64, int64});
     if (const TypeRef parsed = parse_array(name)) return parsed;
     if (name == "void*") return pointer(none);
     if (name == "Dim3") return intern({.kind = TypeKind::dim3, .name = "Dim3"}, " declared");

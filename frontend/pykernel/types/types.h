@@ -47,6 +47,7 @@ enum class TypeKind {
     data_type,    ///< a type used as a value: elements[0]
     object,       ///< a function or module, known while compiling: global
     vector,       ///< CUDA's vector types, such as float32x4: elements are its components, all of one type
+    added,        ///< a program's own (numba.cuda.extending): fields are its parts in memory, bits; text
 };
 
 /// Address spaces of NVVM IR. Local arrays have a type of their own, but their pointers are generic: they
@@ -78,9 +79,10 @@ struct Type {
     unsigned bits = 0;
     std::optional<std::int64_t> literal;  ///< an integer or boolean known while compiling
     std::vector<const Type*> elements;
-    std::string class_name;              ///< a named tuple's class; empty for any other type
-    std::vector<std::string> names;      ///< a named tuple's fields
-    std::string text;                    ///< what a string or a bytes constant holds; an exception's message
+    std::string class_name;          ///< a named tuple's class; empty for any other type
+    std::vector<std::string> names;  ///< a named tuple's fields
+    std::string text;  ///< what a string or a bytes constant holds; an exception's message; request_name() of
+                       ///< a program's own type
     bool is_bytes = false;               ///< array: a bytes constant
     bool is_integer = false;             ///< member: of an IntEnum
     int unit = 0;                        ///< datetime64, timedelta64: its place in date_units::units
@@ -93,12 +95,13 @@ struct Type {
     bool read_only = false;
     bool aligned =
         true;  ///< array, record: whether elements, fields lie at multiples of their natural alignment
-    std::vector<RecordField> fields;  ///< in order of their offsets
+    std::vector<RecordField> fields;  ///< of a record, a program's own type; in order of their offsets
     const GlobalValue* global = nullptr;
     const Type* plain = nullptr;  ///< the type without literals; null where it has none
     std::string name;             ///< Numba's
 
-    /// The name by which the caller knows the type: `name`, but of a named tuple that which parse() reads.
+    /// The name by which the caller knows the type: `name`, but of a named tuple and of a program's own type
+    /// that which parse() reads.
     [[nodiscard]] std::string request_name() const;
     [[nodiscard]] bool is(TypeKind other) const { return kind == other; }
     /// A real number. Booleans count: they take part in arithmetic.
@@ -116,7 +119,8 @@ struct Type {
     [[nodiscard]] bool is_scalar() const { return is_numeric() || is_date(); }
     /// Can be an element of an array.
     [[nodiscard]] bool lies_in_memory() const {
-        return is_scalar() || kind == TypeKind::record || kind == TypeKind::characters;
+        return is_scalar() || kind == TypeKind::record || kind == TypeKind::characters ||
+               kind == TypeKind::added;
     }
     [[nodiscard]] bool is_integral() const { return kind == TypeKind::boolean || kind == TypeKind::integer; }
     /// Its state lives at the place that made it (TypeTable::iterator).
@@ -224,6 +228,7 @@ class TypeTable {
 
   private:
     [[nodiscard]] TypeRef parse_record(std::string_view name);
+    [[nodiscard]] TypeRef parse_added(std::string_view name);
     [[nodiscard]] TypeRef parse_named_tuple(std::string_view name);
     [[nodiscard]] TypeRef parse_array(std::string_view name);
     [[nodiscard]] bool parse_field(std::string_view text, RecordField& field);

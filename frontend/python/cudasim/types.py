@@ -8,6 +8,7 @@ dtypes and Python's int, float and bool too, without importing numba.
 from __future__ import annotations
 
 from cudasim.type_system import plain_types, type_aliases
+from cudasim.type_system.added_types import AddedType, is_added  # noqa: F401
 from cudasim.type_system.container_types import (  # noqa: F401
     Array,
     ArrayCompatible,

@@ -41,26 +41,13 @@ def test_modules_atomics_shared_memory_and_enumerations_have_local_names():
     assert list(out) == [7, float(np.float32(math.pi)) + math.sin(0.5) / 2, 2]
 
 
-def test_names_that_are_assigned_again_or_in_a_branch_stay_variables():
-    def twice(a):
-        m = math
-        a[0] = m.sin(1.0)
-        m = np  # noqa: F841
-        a[0] = m.cos(1.0)
-
-    def in_a_branch(a):
-        if a[0] > 1:
-            m = math
-        a[0] = m.sin(1.0)
-
+def test_names_that_are_assigned_too_late_are_refused():
     def too_late(a):
         for _ in range(2):
             a[0] = m.sin(1.0)  # noqa: F821
         m = math  # noqa: F841
 
     float_array = "array(float64, 1d, C)"
-    refusal(errors.TypingError, twice, float_array)
-    refusal(errors.TypingError, in_a_branch, float_array)
     assert "'m' is not defined" in refusal(errors.NumbaError, too_late, float_array)
 
 

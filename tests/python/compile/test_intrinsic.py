@@ -229,7 +229,7 @@ def test_code_that_cannot_be_generated_or_linked_is_refused(run_with_numba):
         make(lambda context, builder, signature, args: 1 / 0)
         make(lambda context, builder, signature, args: builder.asm(
             ir.FunctionType(ir.DoubleType(), [ir.DoubleType()]), "sin.unknown $0, $1;", "=d,d", args, False))
-        make(lambda context, builder, signature, args: None, types.float64[:])
+        make(lambda context, builder, signature, args: None)
         """,
     )
     lines = done.stdout.splitlines()
@@ -238,7 +238,30 @@ def test_code_that_cannot_be_generated_or_linked_is_refused(run_with_numba):
         "LoweringError intrinsic broken(float64,) -> float64: its code cannot be generated: ZeroDivisionError"
     )
     assert lines[2].startswith("LinkerError intrinsic broken") and "sin.unknown" in lines[2]
-    assert "intrinsics cannot give arrays" in done.stdout
+    assert "its code generator gives None, not a value of float64" in lines[-1]
+
+
+def test_it_can_give_arrays(run_with_numba):
+    done = run(
+        run_with_numba,
+        """
+        @intrinsic
+        def same(typingctx, array):
+            return array(array), lambda context, builder, signature, args: args[0]
+
+        @cuda.jit
+        def kernel(out):
+            shared = cuda.shared.array((2, 3), np.float32)
+            view = same(shared.T)
+            view[2, 1] = 7
+            same(out[1:])[0] = shared[1, 2] + view.shape[0]
+
+        out = np.zeros(3)
+        kernel[1, 1](out)
+        print(out.tolist())
+        """,
+    )
+    assert done.stdout == "[0.0, 10.0, 0.0]\n", done.stderr
 
 
 def test_python_mode_cannot_call_it_and_says_so(run_with_numba):

@@ -3,8 +3,10 @@ and hands them to the compiler in frontend/pykernel (C++), which types them and 
 
 from __future__ import annotations
 
+import ast
 import builtins
 import re
+import sys
 from typing import TYPE_CHECKING
 
 from cudasim import _native, errors, findings, kernel_library, options
@@ -202,9 +204,10 @@ class _Program:
         self.order.append(function)
         declared = [(list(map(name_of, arguments)), "" if result is None else name_of(result))
                     for arguments, result in signatures]  # fmt: skip
+        binds = overloaded is not None and overloaded.parameters_of is None
         self.functions.append({"signatures": declared,
                                "library_name": library_name, "exact_signatures": exact,
-                               "is_overloaded": overloaded is not None})  # fmt: skip
+                               "is_overloaded": overloaded is not None, "binds_arguments": binds})  # fmt: skip
         number = len(self.order) - 1
         if overloaded is not None:
             self._overloaded[number] = overloaded
@@ -232,9 +235,14 @@ class _Program:
         overloaded = self._overloaded[number]
         try:
             if isinstance(overloaded, overloads.Intrinsic):
-                return self._generated(overloaded, type_names), []
-            positional, named = _as_given(overloaded.parameters_of, type_names)
-            function, literal = overloaded.implementation(positional, named)
+                return self._generated(overloaded, [name for name in type_names if name != "omitted"]), []
+            if overloaded.parameters_of is not None:
+                positional, named = _as_given(overloaded.parameters_of, type_names)
+                function, literal = overloaded.implementation(positional, named)
+            else:
+                function, literal = self._of_python(overloaded, type_names)
+                if function is None:
+                    return self._generated(overloaded, type_names), []
         except errors.TypingError as error:
             return None, [str(error)]
         if function is None:
@@ -244,23 +252,45 @@ class _Program:
             self._numbers[key] = self._add(function, ())
         return (self._described(self._numbers[key]), literal), []
 
+    @staticmethod
+    def _of_python(overloaded, type_names):
+        if not isinstance(overloaded, overloads.Both):
+            return None, False
+        return overloaded.implementation(*_by_position_and_name(type_names))
+
     def _generated(self, intrinsic, type_names):
-        code = intrinsic.code([public(from_compiler(name)) for name in type_names if name != "omitted"])
+        code = intrinsic.code(*_by_position_and_name(type_names))
         if code is None:
             return None
         self._intrinsics[code.symbol] = code.images
-        return code.symbol, (code.parameters, code.result)
+        return code.symbol, (code.parameters, code.result), code.frame_bytes
 
     def attribute(self, type_name, name):
         """(Number of the overloaded function that a program has added as an attribute of values of a type, whether it is a
         method), or None."""
-        if name not in overloads.attribute_names():
-            return None
-        found = overloads.of_attribute(public(from_compiler(type_name)), name)
+        kind = public(from_compiler(type_name))
+        found = overloads.of_attribute(kind, name) if name in overloads.attribute_names() else None
         if found is None:
-            return None
+            added = overloads.added_attribute(kind, name)
+            if added is None:
+                return None
+            found = added, hasattr(added, "is_method")
         overloaded, is_method = found
         return self._described(self._register(overloaded)), is_method
+
+    def operation(self, name):
+        """The number of the function that an operator, or a function of the compiler's, is for values of types that the program has
+        added; None where it says nothing of it."""
+        overloaded = overloads.of_operation(name, from_compiler)
+        return None if overloaded is None else self._described(self._register(overloaded))
+
+    def member(self, module, name):
+        """The description of what a module has under a name."""
+        value = getattr(sys.modules.get(module), name, None)
+        described = ("undefined",) if value is None else describe(value, f"{module}.{name}", self._register)
+        if described[0] == "function":
+            self._describe_all()
+        return described
 
     def _register(self, callee):
         """The number of a dispatcher's function, or of an Overloaded; of a declared function only its links count, of
@@ -271,10 +301,10 @@ class _Program:
         self._links.update(dict.fromkeys(getattr(callee, "links", ())))
         if hasattr(callee, "__cudasim_foreign__"):
             return None
-        if isinstance(callee, (overloads.Overloaded, overloads.Intrinsic)):
+        if hasattr(callee, "parameters_of"):
             key = ("overloaded", callee.function)
             if key not in self._numbers:
-                self._numbers[key] = self._add(callee.parameters_of, (), overloaded=callee)
+                self._numbers[key] = self._add(callee.parameters_of or callee.function, (), overloaded=callee)
             return self._numbers[key]
         signatures = getattr(callee, "device_signatures", ())
         library = (
@@ -299,6 +329,10 @@ class _Program:
             number += 1
 
     def _describe(self, function, described, overloaded):
+        if described["binds_arguments"]:
+            name = getattr(overloaded, "name", None) or getattr(function, "__name__", str(function))
+            described.update(_without_parameters(name))
+            return
         try:
             source = with_namespaces_in_place(function, _kept_source(function))
         except SourceNotAvailable as error:
@@ -318,6 +352,34 @@ class _Program:
             "globals": outer,
             "defaults": [describe(value, "default", self._register) for value in function.__defaults__ or ()],
         })  # fmt: skip
+
+
+def _without_parameters(name):
+    """The description of a function that has no source."""
+    name = re.sub(r"\W", "_", name)
+    node = ast.parse(f"def {name}(): pass").body[0]
+    return {
+        "node": node,
+        "line_offset": 0,
+        "file": "",
+        "first_line": 1,
+        "lines": [],
+        "globals": {},
+        "defaults": [],
+    }
+
+
+def _by_position_and_name(type_names):
+    """([types (public) of positional arguments], {name: type}), of names of types of which some begin with "name="."""
+    positional, named = [], {}
+    for text in type_names:
+        match = re.fullmatch(r"([^\W\d]\w*)=(.*)", text, re.DOTALL)
+        kind = public(from_compiler(match[2] if match else text))
+        if match:
+            named[match[1]] = kind
+        else:
+            positional.append(kind)
+    return positional, named
 
 
 def _kept_source(function):
@@ -382,3 +444,6 @@ def _as_numba_error(error):
     if error.standing != "not-yet":
         refusal.findings = [_not_gpu_code(error, type(refusal).__name__)]
     return refusal
+
+
+overloads.device_function_compiler = compile_device_function

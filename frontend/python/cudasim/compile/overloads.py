@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _functions: dict[Any, Any] = {}
 #: (type class or type, name) → implementers; and whether they are methods.
 _attributes: dict[Any, Any] = {}
+#: compiler.compile_device_function(), which code for LLVM calls (added_code.py).
+device_function_compiler: Any = None
 #: What cudasim implements itself, or numba's CPU compiler alone.
 _NOT_ASKED = ("numpy", "builtins", "math", "cmath", "_operator", "operator", "numba", "cudasim")
 #: Numba's names of targets that kernels belong to, the most special last.
@@ -142,13 +144,38 @@ class Intrinsic:
         #: Its first parameter is the typing context.
         self.parameters_of = function._defn
 
-    def code(self, arguments: Any) -> Any:
-        """A cudasim.compile.llvmlite_code.IntrinsicCode for arguments of these types, or None."""
+    def code(self, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        """A cudasim.compile.llvmlite_code.IntrinsicCode for arguments of these types, or None. Keywords are bound already."""
+        del keywords
         from cudasim.compile.llvmlite_code import code_for  # it needs numba and llvmlite
 
         plain = list(map(_unliteral, arguments))
         tries = [arguments, plain] if getattr(self.function, "_prefer_literal", False) else [plain, arguments]
         return next((code for given in tries if (code := code_for(self.function, given)) is not None), None)
+
+
+class Both:
+    """Something of which programs say both: Python functions that implement it, which are asked first, and Numba's templates.
+
+    parameters_of: None: its arguments are bound by the latter."""
+
+    parameters_of = None
+
+    def __init__(self, overloaded: Overloaded, added: Any) -> None:
+        self.function, self.overloaded, self.added = overloaded.function, overloaded, added
+
+    def implementation(
+        self, arguments: list[Any], keywords: dict[str, Any]
+    ) -> tuple[Callable[..., Any] | None, bool]:
+        """As Overloaded.implementation(); (None, False) where a template may take the arguments."""
+        try:
+            return (None, False) if keywords else self.overloaded.implementation(arguments)
+        except errors.TypingError:
+            return None, False
+
+    def code(self, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        """As AddedFunction.code()."""
+        return self.added.code(arguments, keywords)
 
 
 def is_intrinsic(value: Any) -> bool:
@@ -166,8 +193,8 @@ def add_attribute(kind: Any, name: str, implementer: Implementer, is_method: boo
     _attributes.setdefault(name, []).append((kind, implementer, is_method))
 
 
-def of(value: Any) -> Overloaded | Intrinsic | None:
-    """The Overloaded or the Intrinsic of a value that a kernel names, or None."""
+def of(value: Any) -> Any:
+    """The Overloaded, the Intrinsic, the AddedFunction or Both of a value that a kernel names, or None."""
     if not callable(value):
         return None
     if is_intrinsic(value):
@@ -178,8 +205,69 @@ def of(value: Any) -> Overloaded | Intrinsic | None:
         return None
     if (getattr(value, "__module__", None) or "").partition(".")[0] not in _NOT_ASKED:
         own += _registered_with_numba(value)
-    own = [one for one in own if one.rank >= 0]
-    return Overloaded(value, own) if own else None
+    return _of(value, own)
+
+
+def of_operation(name: str, read_type: Callable[[str], Any]) -> Any:
+    """What of() gives, of an operator or a function that the compiler calls so ("operator.add", "len"), for values of types of a
+    program's own; None where the program says nothing of it.
+
+    :param read_type: the compiler's name of a type → the type
+    """
+    if _registry() is None:
+        return None
+    from cudasim.compile import added_code  # it needs numba and llvmlite
+
+    if name.startswith("setattr "):
+        return added_code.AddedSetter(name.removeprefix("setattr "))
+    if name.startswith("cast to "):
+        return added_code.AddedCast(types.public(read_type(name.removeprefix("cast to "))))
+    if name in ("getiter", "iternext"):
+        return added_code.AddedIterator(name)
+    if name.startswith("constant "):
+        return added_code.AddedConstant(*_constants[int(name.removeprefix("constant "))])
+    function = added_code.operation(name)
+    if function is None:
+        return None
+    programs = [
+        one
+        for one in _registered_with_numba(function)
+        if (one.function.__module__ or "numba").partition(".")[0] != "numba"
+    ]
+    return _of(function, [*_functions.get(function, ()), *programs])
+
+
+#: Values from outside of kernels that have types of a program's own, and these.
+_constants: list[Any] = []
+
+
+def constant_number(value: Any, kind: Any) -> int:
+    """The number by which of_operation() finds a value from outside of a kernel whose type (an AddedType) a program has added."""
+    for number, (known, _) in enumerate(_constants):
+        if known is value:
+            return number
+    _constants.append((value, kind))
+    return len(_constants) - 1
+
+
+def _of(value, implementers):
+    own = [one for one in implementers if one.rank >= 0]
+    overloaded = Overloaded(value, own) if own else None
+    added = None
+    if _registry() is not None:
+        from cudasim.compile import added_code  # it needs numba and llvmlite
+
+        added = added_code.of_value(value)
+    return Both(overloaded, added) if overloaded and added else overloaded or added
+
+
+def added_attribute(kind: Any, name: str) -> Any:
+    """The AddedAttribute or AddedMethod of values of a type (numba's), or None."""
+    if _registry() is None or isinstance(kind, types.Type):
+        return None
+    from cudasim.compile import added_code  # it needs numba and llvmlite
+
+    return added_code.of_attribute(kind, name)
 
 
 def of_attribute(kind: Type, name: str) -> tuple[Overloaded, bool] | None:
@@ -206,7 +294,7 @@ def attribute_names() -> set[Any]:
 def _owns(owner, kind):
     kind = _unliteral(kind)
     if hasattr(owner, "instance_type"):  # overload_classmethod
-        return False
+        return isinstance(getattr(kind, "instance_type", None), owner.instance_type)
     if isinstance(owner, type):
         return isinstance(kind, owner)
     return types.name_of(owner) == types.name_of(kind)

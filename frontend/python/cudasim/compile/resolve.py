@@ -20,7 +20,9 @@ from cudasim.compile import overloads
 from cudasim.compile.real_names import counterpart
 from cudasim.kernel_library import function_for
 from cudasim.memory.array_functions import as_cuda_array
+from cudasim.type_system import added_types
 from cudasim.type_system.plain_types import boolean
+from cudasim.type_system.registered_types import registered_type
 from cudasim.type_system.typeof import typeof
 from cudasim.type_system.value_types import unicode_type
 from cudasim.types import Type, member_type, name_of, note_class
@@ -437,11 +439,17 @@ def _callable_or_type(value, name, register_function):
     if isinstance(value, np.ufunc):
         return ("intrinsic", "numpy." + value.__name__)
     type_name = _numba_type_name(value)
+    if type_name is None and (added := _type_of_class(value)) is not None:
+        return ("data_type", added.compiler_name)
     if type_name is not None:
-        return ("data_type", type_name)
+        added = added_types.of_numba_type(value)
+        return ("data_type", type_name if added is None else added.compiler_name)
     overloaded = overloads.of(value)
     if overloaded is not None:
         return ("function", register_function(overloaded), getattr(value, "__name__", name))
+    added = added_types.of_numba_type(registered_type(value))
+    if added is not None:
+        return ("record", name, added.compiler_name, str(overloads.constant_number(value, added)).encode())
     reason = f"Cannot determine Numba type of {type(value)}"
     if (getattr(value, "__module__", None) or "").split(".")[0] == "numpy" and callable(value):
         reason = f"NumPy's {getattr(value, '__name__', name)}() is not supported in kernels"
@@ -452,6 +460,18 @@ def _callable_or_type(value, name, register_function):
     elif isinstance(value, python_types.FunctionType):
         reason += "; a function that kernels call is decorated with @cuda.jit(device=True)"
     return ("unsupported", reason)
+
+
+def _type_of_class(value):
+    """The type that a program has added, of a class of types that has only one."""
+    if not isinstance(value, type) or not any(
+        base.__module__ == "numba.core.types.abstract" for base in value.__mro__
+    ):
+        return None
+    try:
+        return added_types.of_numba_type(value())
+    except TypeError:  # it takes parameters
+        return None
 
 
 def _numba_type_name(value):

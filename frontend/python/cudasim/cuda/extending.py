@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: Names that come from numba itself, where it is installed.
 _NUMBAS = """
-    as_numba_type box infer infer_getattr lower_builtin lower_cast lower_getattr lower_getattr_generic
+    as_numba_type box core_models infer infer_getattr lower_builtin lower_cast lower_getattr lower_getattr_generic
     lower_setattr lower_setattr_generic make_attribute_wrapper models overload_classmethod reflect register_model
     type_callable unbox
 """.split()
@@ -46,6 +46,8 @@ def __getattr__(name: str) -> Any:
     if name not in _NUMBAS:
         raise AttributeError(f"module 'numba.cuda.extending' has no attribute {name!r}")
     try:
+        if name == "core_models":
+            name = "models"
         return getattr(importlib.import_module(_ELSEWHERE.get(name, "numba.extending")), name)
     except ImportError:
         raise AttributeError(

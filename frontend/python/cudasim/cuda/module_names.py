@@ -71,6 +71,16 @@ LAZY = {
 }
 
 
+#: Modules that are there where numba is installed: its registers, and those that numba-cuda has copied.
+_WITH_NUMBA = {
+    **{name: f"cudasim.cuda.{name}" for name in ("cudadecl", "cudaimpl", "descriptor", "models", "target")},
+    **{
+        name: f"numba.core.{name}"
+        for name in ("cgutils", "datamodel", "debuginfo", "itanium_mangler", "serialize", "typeconv", "utils")
+    },
+}
+
+
 def find(name: str) -> Any:
     """The value of a name that cudasim.cuda does not hold itself, or None."""
     if name == "config":
@@ -78,6 +88,11 @@ def find(name: str) -> Any:
     if name in types.ALIASES:
         # numba.cuda exports the types as well (cuda.float32): Numba's own, once numba has been imported.
         return types.public(types.ALIASES[name])
+    if name in _WITH_NUMBA:
+        try:
+            return importlib.import_module(_WITH_NUMBA[name])
+        except ImportError:
+            return None
     where = LAZY.get(name)
     if where is None:
         return None

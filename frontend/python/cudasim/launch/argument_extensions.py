@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cudasim import types
+from cudasim.launch.added_arguments import AddedArgument
+from cudasim.type_system import added_types
 from cudasim.type_system.registered_types import registered_type
 from cudasim.type_system.typeof import typeof
 
@@ -23,9 +25,12 @@ def prepared(extensions: Any, args: Any, stream: Any) -> tuple[list[Any], list[A
 
 
 def _prepared(extensions, value, stream, afterwards):
-    kind = _type_of(value)
+    given, kind = value, _type_of(value)
+    added = None if kind is None else added_types.of_numba_type(kind)
     for extension in reversed(extensions):
         kind, value = extension.prepare_args(kind, value, stream=stream, retr=afterwards)
+    if added is not None:
+        return AddedArgument(added, given, value)
     if not isinstance(value, tuple):
         return value
     elements = [_prepared(extensions, element, stream, afterwards) for element in value]

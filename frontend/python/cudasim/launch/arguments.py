@@ -16,6 +16,7 @@ import numpy as np
 from cudasim import _native, types
 from cudasim.device.current import context_of
 from cudasim.device.host_visible import is_page_locked
+from cudasim.launch import added_arguments
 from cudasim.launch.performance_warnings import warn_of_host_copy
 from cudasim.memory.array_functions import auto_device
 from cudasim.memory.array_interface import as_cuda_array, is_cuda_array
@@ -210,6 +211,8 @@ def _format_of(kind):
         return _FORMATS[kind.dtype]
     if isinstance(kind, types.BaseTuple):
         return struct_format(kind.types)
+    if isinstance(kind, types.AddedType):
+        return added_arguments.format_of(kind, _FORMATS)
     if isinstance(kind, types.Bfloat16):
         raise NotImplementedError("a bfloat16 cannot be passed to a kernel; pass its bits, as int16")
     raise ValueError(f"a kernel cannot take an argument of type {kind}")
@@ -238,6 +241,12 @@ def converter(kind: Type) -> Any:
         return float
     if isinstance(kind, types.Complex):
         return complex
+    if isinstance(kind, types.AddedType):
+
+        def refuse(value):
+            raise added_arguments.unknown(kind, value)
+
+        return refuse
     return bool if kind is types.boolean else None
 
 
@@ -266,7 +275,9 @@ class Flattener:
         """
         self.converts = converts
         self._labels = parameter_names
-        self._converters = [converter(kind) if converts else None for kind in kinds]
+        self._converters = [
+            converter(kind) if converts or isinstance(kind, types.AddedType) else None for kind in kinds
+        ]
 
     def flatten(self, args: Any, copies: Any) -> Any:
         """The numbers; host arrays are copied to the device on the way."""
@@ -299,6 +310,8 @@ class Flattener:
                 self._flatten_one(element, index, copies, values)
         elif isinstance(value, enum.Enum):
             values.append(value.value)
+        elif isinstance(value, added_arguments.AddedArgument):
+            values += value.numbers(lambda array: self._parameters_of(array, index, copies))
         elif is_cuda_array(value):
             self._flatten_one(as_cuda_array(value), index, copies, values)
         else:
@@ -310,6 +323,12 @@ class Flattener:
                 values.append(int(value.view(np.int64)))
             else:
                 values.append(value)
+
+    def _parameters_of(self, array, index, copies):
+        """Of an array that is part of a value of a program's own type."""
+        values: list[Any] = []
+        self._flatten_one(array, index, copies, values)
+        return values
 
     def _check_memory(self, array, index, copies, position):
         """A kernel reaches its own device's memory only, unless peer access is enabled; a GPU would fault. Memory of a real GPU

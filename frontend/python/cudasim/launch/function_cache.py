@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from cudasim import _native, _numba_config
 from cudasim.compile.compiler import CompiledPythonKernel
-from cudasim.types import name_of
+from cudasim.types import is_added, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,6 +79,13 @@ def _place_of(file):
     return None if folder is None else (folder, stamp)
 
 
+def _names_added_type(description):
+    """Whether a constant (resolve.py) is a type that a program has added, or a tuple with one in it."""
+    if isinstance(description, str):
+        return "Added(" in description
+    return isinstance(description, (tuple, list)) and any(map(_names_added_type, description))
+
+
 def _has_device_array(description):
     """Whether a constant (resolve.py) is a device array, or a tuple with one in it."""
     if not isinstance(description, (tuple, list)):
@@ -111,7 +118,10 @@ class FunctionCache:
         return os.path.join(self.path, name)
 
     def _key(self, argument_types, options):
-        """None when the function closes over what cannot be pickled."""
+        """None when the function closes over what cannot be pickled, and for types that a program has added, which have numbers of this
+        process."""
+        if any(map(is_added, argument_types)):
+            return None
         cells = [cell.cell_contents for cell in self._function.__closure__ or ()]
         try:
             closure = hashlib.sha256(pickle.dumps(cells)).hexdigest()
@@ -181,6 +191,8 @@ class FunctionCache:
                 f"to the kernel instead: {', '.join(captured)}"
             )
         key = self._key(argument_types, options)
+        if any(_names_added_type(constant.description) for constant in compiled.constants):
+            return
         try:
             content = pickle.dumps(compiled.state())
         except Exception:  # noqa: BLE001 - exception classes of a function's own cannot be found by name

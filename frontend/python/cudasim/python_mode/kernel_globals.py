@@ -337,7 +337,9 @@ class KernelFunctions:
         overloaded = overloads.of(value)
         if isinstance(overloaded, overloads.Intrinsic):
             return refusal_of(value._name)
-        return value if overloaded is None else call_of(overloaded, self.of)
+        if overloaded is None or hasattr(overloaded, "code"):  # code for LLVM: here it is the Python object
+            return value
+        return call_of(overloaded, self.of)
 
     def _cell(self, cell, names):
         try:

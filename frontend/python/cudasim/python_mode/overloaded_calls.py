@@ -4,6 +4,7 @@ the values' types runs on the simulated thread. Types are those of the values: a
 from __future__ import annotations
 
 import enum
+import inspect
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,8 +12,9 @@ import numpy as np
 from cudasim import _native, _pyfiber, errors, types
 from cudasim.compile import overloads
 from cudasim.python_mode.values import kernel_types
-from cudasim.type_system import value_types
+from cudasim.type_system import added_types, value_types
 from cudasim.type_system.array_layout import layout_of
+from cudasim.type_system.registered_types import registered_type
 from cudasim.type_system.typeof import array_type
 
 if TYPE_CHECKING:
@@ -55,6 +57,8 @@ def refusal_of(name: Any, what: str = "is code for LLVM") -> Any:
 def _implementation(overloaded, positional, named):
     given = list(types.public_types(positional)), {key: types.public(kind) for key, kind in named}
     found, _ = overloaded.implementation(*given)
+    if found is None and inspect.isbuiltin(overloaded.function):
+        return overloaded.function  # the objects of a program answer to operators and len() themselves
     if found is None:
         shown = ", ".join([*map(str, positional), *(f"{key}={kind}" for key, kind in named)])
         name = getattr(overloaded.function, "__name__", overloaded.function)
@@ -89,6 +93,9 @@ def type_of(value: Any) -> types.Type:
         return value_types.slice2_type if value.step is None else value_types.slice3_type
     if isinstance(value, np.generic):
         return types.as_type(value.dtype)
+    added = added_types.of_numba_type(registered_type(value))
+    if added is not None:
+        return added
     if isinstance(value, type):
         return value_types.NumberClass(value)
     return types.CompilerType(f"Function({getattr(value, '__name__', kind.__name__)})")

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cudasim import _native, _pyfiber, errors, types
+from cudasim.launch.added_arguments import AddedArgument
 from cudasim.launch.arguments import Flattener, Intent
+from cudasim.python_mode import object_arrays
+from cudasim.type_system import typeof as types_of
 from cudasim.type_system.array_layout import extent_in_bytes, lowest_offset
 from cudasim.type_system.record_names import NUMBERS
 
@@ -31,7 +34,7 @@ class ArgumentBuilder:
 
     def numbers(self, args: Any, copies: Any) -> Any:
         """The arguments as compiled kernels get them; host arrays are copied to the device on the way."""
-        return self._flattener.flatten(args, copies)
+        return self._flattener.flatten(map(_without_added, args), copies)
 
     def arrays(self, numbers: Any) -> list[tuple[str, str, int, tuple[int, ...], tuple[int, ...]]]:
         """(name, type of the elements, address, extents, strides) of each argument that is an array, for reports. Those in tuples
@@ -63,8 +66,17 @@ kernel_types = {dtype: getattr(_pyfiber, name) for name, dtype in NUMBERS.items(
 _dtypes = {kind: dtype for dtype, kind in kernel_types.items()}
 
 
+def _without_added(value):
+    """The argument without what Python mode takes as it is: objects of types that a program has added."""
+    if isinstance(value, tuple) and value:
+        return tuple(map(_without_added, value))
+    return () if isinstance(types_of.typeof(value), types.AddedType) else value
+
+
 def _number_count(kind):
     """How many numbers an argument of a type is."""
+    if isinstance(kind, types.AddedType):
+        return 0
     if isinstance(kind, types.Array):
         return 1 + 2 * kind.ndim
     if isinstance(kind, types.BaseTuple):
@@ -75,6 +87,8 @@ def _number_count(kind):
 
 def _value(kind, numbers, owner, given):
     """What the kernel gets for an argument of a type."""
+    if isinstance(kind, types.AddedType):
+        return given.value if isinstance(given, AddedArgument) else given
     if isinstance(kind, types.Array):
         address, rest = next(numbers), [next(numbers) for _ in range(2 * kind.ndim)]
         shape, strides = tuple(rest[: kind.ndim]), tuple(rest[kind.ndim :])
@@ -112,6 +126,8 @@ def dtype_of(kind: Any) -> Any:
         return known
     if kind is _pyfiber.bfloat16:
         return types.bfloat16.dtype
+    if isinstance(added := types.as_type(kind) if types.is_numba_type(kind) else kind, types.AddedType):
+        return object_arrays.dtype_of(added)
     kind = getattr(kind, "__wrapped__", kind)  # int, float and bool as kernels have them
     if isinstance(kind, types.Scalar):
         return kind.dtype
@@ -185,5 +201,6 @@ _helpers = (
     excess_of_local_memory,
     constant,
     names_of_shared_array,
+    object_arrays.as_given,
 )
 _pyfiber.set_helpers(*map(_native.FramelessMethod, _helpers))

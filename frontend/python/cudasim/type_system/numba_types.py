@@ -6,7 +6,7 @@ import functools
 import sys
 from typing import TYPE_CHECKING
 
-from cudasim.type_system import container_types, scalar_types, value_types
+from cudasim.type_system import added_types, container_types, scalar_types, value_types
 from cudasim.type_system.element_types import Record
 
 if TYPE_CHECKING:
@@ -153,6 +153,7 @@ def _makers():
         container_types.Array: _array,
         container_types.BaseTuple: _tuple,
         Record: _record,
+        added_types.AddedType: lambda numba_types, own: own.numba_type,
         container_types.EnumMember: _member,
         container_types.CPointer: _pointer,
     }

@@ -245,8 +245,10 @@ class NPTimedelta(_Date):
 
 
 def is_numba_type(value: Any) -> bool:
-    """Whether it is a type object of Numba's."""
-    return type(value).__module__.partition(".")[0] in ("numba", "numba_cuda") and hasattr(value, "name")
+    """Whether it is a type object of Numba's, or of a class that a program has derived from Numba's."""
+    return hasattr(value, "name") and any(
+        base.__module__.partition(".")[0] in ("numba", "numba_cuda") for base in type(value).__mro__
+    )
 
 
 def is_type_like(value: Any) -> bool:

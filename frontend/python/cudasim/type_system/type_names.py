@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cudasim.type_system import plain_types, record_names, value_types
+from cudasim.type_system import added_types, plain_types, record_names, value_types
 from cudasim.type_system.container_types import (
     Array,
     BaseTuple,
@@ -83,7 +83,7 @@ def _from_form(value):
     if value in _PYTHON_TYPES if isinstance(value, type) else value is None:
         return _PYTHON_TYPES[type(None) if value is None else value]
     if is_numba_type(value):
-        return _from_numba(value)
+        return added_types.of_numba_type(value) or _from_numba(value)
     if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
         return of_dtype(np.dtype(value))
     raise TypeError(f"not a type: {value!r}")
@@ -197,6 +197,10 @@ def _named(name):
         return _named_tuple_of(name)
     if match := re.fullmatch(_MEMBER_NAME, name):
         return (IntEnumMember if match[1] else EnumMember)(enumeration_of(name), type_named(match[2]), name)
+    if name.startswith("Added("):
+        return added_types.named(name)
+    if name.startswith("class(Added("):
+        return value_types.TypeRef(added_types.named(name[6:-1]))
     if name.startswith("Record("):
         dtype = record_names.dtype_from_name(name)
         return None if dtype is None else Record(dtype)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cudasim import errors
+from cudasim.type_system import added_types
 from cudasim.type_system.array_compatibility import check_contiguous
 from cudasim.type_system.container_types import Array, BaseTuple, member_type
 from cudasim.type_system.element_types import of_dtype
@@ -79,9 +80,11 @@ def _of_any_class(value):
     for follows, type_of in _protocols:
         if follows(value):
             return type_of(value)
-    registered = getattr(registered_type(value), "name", None)
-    if registered in NUMBERS:
-        return ALIASES[registered]
+    registered = registered_type(value)
+    if getattr(registered, "name", None) in NUMBERS:
+        return ALIASES[registered.name]
+    if (added := None if registered is None else added_types.of_numba_type(registered)) is not None:
+        return added
     what = "None" if value is None else f"a value of {kind}"
     if isinstance(value, _NOT_PASSED):
         raise NotImplementedError(f"{what} cannot be passed to a kernel; {_PASSED}")

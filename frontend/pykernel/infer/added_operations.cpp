@@ -1,0 +1,93 @@
+// See added_operations.h.
+#include "frontend/pykernel/infer/added_operations.h"
+
+#include <algorithm>
+
+#include "frontend/pykernel/infer/operators.h"
+
+namespace cudasim::pykernel {
+namespace {
+
+bool any_added(std::span<const TypeRef> types) {
+    return std::ranges::any_of(types, [](TypeRef type) { return type->present()->is(TypeKind::added); });
+}
+
+}  // namespace
+
+std::optional<Resolution> added_operation(Program& program, const std::string& function,
+                                          std::span<const TypeRef> operands, Location place) {
+    const auto number = any_added(operands) ? program.operation(function) : std::nullopt;
+    if (!number) return std::nullopt;
+    Resolution call{.callee = *number};
+    for (TypeRef operand : operands) {
+        call.sources.push_back(static_cast<std::uint32_t>(call.sources.size()));
+        call.arguments.push_back(operand->present());
+    }
+    call.given = call.arguments;
+    program.resolve(*number, call, place);
+    return call;
+}
+
+Resolution resolve_added(Program& program, const Instruction& at, const std::string& function,
+                         std::span<const TypeRef> operands) {
+    if (auto found = added_operation(program, function, operands, at.location)) return std::move(*found);
+    std::vector<std::string> names;
+    for (TypeRef type : operands) names.push_back(program.types.without_literal(type)->name);
+    const std::string name = function.substr(function.rfind('.') + 1);
+    refuse_no_implementation("<built-in function " + name + ">", name, names, at.location);
+}
+
+const Resolution* Program::ask_for_cast(TypeRef from, TypeRef to) {
+    if (from == to || (!from->is(TypeKind::added) && !to->is(TypeKind::added))) return nullptr;
+    from = types.without_literal(from);
+    const auto [known, is_new] = casts_.try_emplace({from, to});
+    const auto number = is_new ? operation("cast to " + to->request_name()) : std::nullopt;
+    if (number) {
+        Resolution call{.sources = {0}, .callee = *number, .given = {from}, .arguments = {from}};
+        try {
+            resolve(*number, call, {});
+            known->second = std::move(call);
+        } catch (const SourceError&) {  // no implementation takes it
+        }
+    }
+    return cast(from, to);
+}
+
+const Resolution* Program::cast(TypeRef from, TypeRef to) const {
+    const auto found = casts_.find({from, to});
+    return found != casts_.end() && found->second ? &*found->second : nullptr;
+}
+
+const Resolution& Program::added_constant(const GlobalValue& value) const {
+    return added_constants_.at(value.bytes);
+}
+
+std::optional<Resolution> added_operator(Program& program, Operator op, std::span<const TypeRef> operands,
+                                         Location place) {
+    // Identity is nothing that a program says; `value in container` is contains(container, value).
+    if (op == Operator::is || op == Operator::is_not) return std::nullopt;
+    const bool swapped = op == Operator::in || op == Operator::not_in;
+    std::vector<TypeRef> given(operands.begin(), operands.end());
+    if (swapped) std::ranges::reverse(given);
+    auto call = added_operation(program, std::string("operator.") + function_name(op), given, place);
+    if (!call) return std::nullopt;
+    call->op = op;
+    if (swapped) std::ranges::reverse(call->sources);
+    if (swapped) call->result = program.types.boolean;
+    return call;
+}
+
+std::optional<Resolution> added_call(Program& program, const Instruction& call, const std::string& function,
+                                     std::span<const TypeRef> types) {
+    const auto number = any_added(types.subspan(1)) ? program.operation(function) : std::nullopt;
+    if (!number) return std::nullopt;
+    const auto type_of = [&](ValueId operand) {
+        const auto place = std::ranges::find(call.operands, operand) - call.operands.begin();
+        return types[static_cast<std::size_t>(place)]->present();
+    };
+    Resolution result = program.bound(*number, call, type_of);
+    program.resolve(*number, result, call.location);
+    return result;
+}
+
+}  // namespace cudasim::pykernel
