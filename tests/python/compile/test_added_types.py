@@ -369,3 +369,53 @@ kernel[1, 1](out)
 print(out.tolist())
 """)  # fmt: skip
     assert done.stdout == "[1.0, 2.0]\n", done.stderr
+
+
+def test_iterators_whose_beginning_is_too_long_to_be_inlined(run_with_numba):
+    """The state of each lies in the frame of the function with the loop, not where getiter's own frame was."""
+    done = run(run_with_numba, PRELUDE.replace(
+        "(types.Type):", "(types.IterableType):\n    iterator_type = property(lambda self: steps)\n"
+    ), CONSTRUCTOR, """
+from numba.core.imputils import RefType, iternext_impl
+
+class StepsType(types.SimpleIteratorType):
+    def __init__(self):
+        super().__init__("Steps", types.float64)
+
+steps = StepsType()
+
+@register_model(StepsType)
+class StepsModel(models.StructModel):
+    def __init__(self, manager, kind):
+        super().__init__(manager, kind, [("end", types.float64), ("place", types.CPointer(types.float64))])
+
+@lower("getiter", SpanType)
+def begin(context, builder, sig, args):
+    given = cgutils.create_struct_proxy(span)(context, builder, value=args[0])
+    made = cgutils.create_struct_proxy(steps)(context, builder)
+    made.end, made.place = given.end, cgutils.alloca_once_value(builder, given.begin)
+    for _ in range(1100):  # adds nothing
+        builder.store(builder.fadd(builder.load(made.place), builder.fsub(given.end, given.end)), made.place)
+    return made._getvalue()
+
+@lower("iternext", StepsType)
+@iternext_impl(RefType.UNTRACKED)
+def following(context, builder, sig, args, result):
+    iterator = cgutils.create_struct_proxy(steps)(context, builder, value=args[0])
+    here = builder.load(iterator.place)
+    builder.store(builder.fadd(here, ir.Constant(here.type, 1)), iterator.place)
+    result.set_valid(builder.fcmp_ordered("<", here, iterator.end))
+    result.yield_(here)
+
+@cuda.jit
+def kernel(out):
+    for outer in Span(1, 4):
+        for inner in Span(10, 12):
+            out[0] += outer * inner
+            out[1] += 1
+
+out = np.zeros(2)
+kernel[1, 1](out)
+print(out.tolist())
+""")  # fmt: skip
+    assert done.stdout == "[126.0, 6.0]\n", done.stderr
