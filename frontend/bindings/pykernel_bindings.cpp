@@ -181,12 +181,18 @@ class PythonProgram final : public Resolver {
                                                  const std::vector<std::string>& arguments,
                                                  std::vector<std::string>& reasons) override {
         std::optional<Choice> answer;
+        std::string failed;
         ask([&] {
             const py::tuple found = program_.attr("overload")(function, arguments);
             if (!found[0].is_none()) answer = choice(found[0]);
             reasons = py::cast<std::vector<std::string>>(found[1]);
+            failed = py::cast<std::string>(found[2]);
         });
-        return answer;
+        if (failed.empty()) return answer;
+        SourceError error(ErrorClass::lowering, failed, {});
+        error.standing = Standing::never;
+        error.is_final = true;
+        throw error;
     }
 
     [[nodiscard]] std::optional<Extension> attribute(const std::string& type,

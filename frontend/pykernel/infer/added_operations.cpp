@@ -37,7 +37,7 @@ Resolution resolve_added(Program& program, const Instruction& at, const std::str
     refuse_no_implementation("<built-in function " + name + ">", name, names, at.location);
 }
 
-const Resolution* Program::ask_for_cast(TypeRef from, TypeRef to) {
+const Resolution* Program::ask_for_cast(TypeRef from, TypeRef to, Location place) {
     if (from == to || (!from->is(TypeKind::added) && !to->is(TypeKind::added))) return nullptr;
     from = types.without_literal(from);
     const auto [known, is_new] = casts_.try_emplace({from, to});
@@ -45,9 +45,11 @@ const Resolution* Program::ask_for_cast(TypeRef from, TypeRef to) {
     if (number) {
         Resolution call{.sources = {0}, .callee = *number, .given = {from}, .arguments = {from}};
         try {
-            resolve(*number, call, {});
+            resolve(*number, call, place);
             known->second = std::move(call);
-        } catch (const SourceError&) {  // no implementation takes it
+        } catch (const SourceError& refused) {
+            if (refused.error_class == ErrorClass::lowering) throw;
+            // No implementation takes it.
         }
     }
     return cast(from, to);

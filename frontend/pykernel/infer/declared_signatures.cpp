@@ -56,7 +56,7 @@ std::pair<std::vector<TypeRef>, TypeRef> Program::declared(const FunctionSource&
         shown += ")";
         for (std::size_t i = 0; total && i < given.size(); ++i) {
             auto one = i < wanted.size() ? conversion_cost(given[i], wanted[i]) : std::nullopt;
-            if (!one && i < wanted.size() && ask_for_cast(given[i], wanted[i])) one = 100;
+            if (!one && i < wanted.size() && ask_for_cast(given[i], wanted[i], call)) one = 100;
             total =
                 one && (*one <= 1 || !source.exact_signatures) ? std::optional(*total + *one) : std::nullopt;
             if (one && given[i]->is(TypeKind::dim3)) wanted[i] = given[i];

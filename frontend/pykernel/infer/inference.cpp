@@ -150,28 +150,29 @@ class Inference {
 
     TypeRef join(BlockId joined, const Phi& phi) {
         TypeRef result = nullptr;
+        const Location place = graph_.versions[phi.version].location;
         for (const auto& [block, version] : phi.incoming) {
             const TypeRef type = version == nothing ? nullptr : graph_.versions[version].type;
             if (!type || !feasible(block, joined)) continue;
-            const TypeRef unified = result ? unify(result, type) : type;
+            const TypeRef unified = result ? unify(result, type, place) : type;
             if (!unified) cannot_unify(phi, result, type);
             result = unified;
         }
         for (const auto& [block, version] : phi.incoming) {
-            if (version != nothing) ask_for_cast(graph_.versions[version].type, result);
+            if (version != nothing) ask_for_cast(graph_.versions[version].type, result, place);
         }
         return result;
     }
 
     /// For emission. A type may have been unified with others before those met one that a program has added.
-    void ask_for_cast(TypeRef from, TypeRef to) {
-        if (from && to) (void)program_.ask_for_cast(from, to);
+    void ask_for_cast(TypeRef from, TypeRef to, Location place) {
+        if (from && to) (void)program_.ask_for_cast(from, to, place);
     }
 
-    TypeRef unify(TypeRef a, TypeRef b) {
+    TypeRef unify(TypeRef a, TypeRef b, Location place) {
         if (const TypeRef unified = program_.promotion.unify(a, b)) return unified;
-        if (program_.ask_for_cast(a, b)) return b;
-        return program_.ask_for_cast(b, a) ? a : nullptr;
+        if (program_.ask_for_cast(a, b, place)) return b;
+        return program_.ask_for_cast(b, a, place) ? a : nullptr;
     }
 
     [[noreturn]] void cannot_unify(const Phi& phi, TypeRef a, TypeRef b) {
@@ -455,13 +456,13 @@ class Inference {
             }
             const TypeRef type = types_.without_literal(last.type);
             if (declared && !declared->is(TypeKind::none) && !conversion_cost(type, declared) &&
-                !program_.ask_for_cast(type, declared)) {
+                !program_.ask_for_cast(type, declared, last.location)) {
                 refuse_typing("Cannot convert " + type->name + " to " + declared->name +
                                   ", the declared type of the return value",
                               last.location);
             }
             if (declared) continue;
-            const TypeRef unified = result ? unify(result, type) : type;
+            const TypeRef unified = result ? unify(result, type, last.location) : type;
             if (!unified) {
                 refuse_typing("Cannot unify " + result->name + " and " + type->name + " for the return value",
                               last.location);
@@ -470,7 +471,8 @@ class Inference {
         }
         for (BlockId id : graph_.order) {
             const Instruction& last = graph_.instructions[graph_.blocks[id].instructions.back()];
-            if (reachable_[id] && last.opcode == Opcode::return_) ask_for_cast(last.type, result);
+            if (reachable_[id] && last.opcode == Opcode::return_)
+                ask_for_cast(last.type, result, last.location);
         }
         return result || returns ? result : types_.none;
     }

@@ -144,7 +144,7 @@ void Program::resolve(std::uint32_t function, Resolution& call, Location place) 
             refuse_unsupported("arguments of type " + name + " are not supported yet", place);
     }
     for (std::size_t i = 0; i < call.parameters.size() && i < call.arguments.size(); ++i)
-        (void)ask_for_cast(call.arguments[i], call.parameters[i]);
+        (void)ask_for_cast(call.arguments[i], call.parameters[i], place);
     call.result = types.parse(choice.signature.result);
     if (call.result && call.result->is(TypeKind::array)) {  // wherever it lies
         const Type& array = *call.result;
@@ -210,8 +210,13 @@ const Choice& Program::chosen(std::uint32_t function, const Resolution& call, Lo
     }
     if (const auto known = choices_.find({function, names}); known != choices_.end()) return known->second;
     std::vector<std::string> reasons;
-    if (auto choice = request.resolver->overload(function, names, reasons))
-        return choices_.emplace(std::pair{function, std::move(names)}, std::move(*choice)).first->second;
+    try {
+        if (auto choice = request.resolver->overload(function, names, reasons))
+            return choices_.emplace(std::pair{function, std::move(names)}, std::move(*choice)).first->second;
+    } catch (SourceError& error) {
+        error.location = place;
+        throw;
+    }
     const std::string& name = source(function).syntax.name;
     try {
         refuse_no_implementation("<function " + name + ">", name, shown, place);

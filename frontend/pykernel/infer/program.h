@@ -108,7 +108,8 @@ class Program {
     [[nodiscard]] std::optional<std::uint32_t> operation(const std::string& name);
     /// The conversion between two types, one of which a program has added, if the program has one
     /// (lower_cast); asked for once. To be emitted it must have been asked for by inference.
-    [[nodiscard]] const Resolution* ask_for_cast(TypeRef from, TypeRef to);
+    /// @throws SourceError when its code cannot be generated
+    [[nodiscard]] const Resolution* ask_for_cast(TypeRef from, TypeRef to, Location place);
     /// The same, as far as it has been asked for; else null.
     [[nodiscard]] const Resolution* cast(TypeRef from, TypeRef to) const;
     /// A constant of a type that a program has added, as a function without arguments. type_of() has asked

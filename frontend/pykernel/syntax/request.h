@@ -77,6 +77,7 @@ class Resolver {
     /// What a call of an overloaded function means with arguments of these types (Type::request_name(),
     /// "omitted" where left out); nullopt: nothing.
     /// @param reasons gets what implementers have to say against it
+    /// @throws SourceError without a place: a program's code generator has failed
     [[nodiscard]] virtual std::optional<Choice> overload(std::uint32_t function,
                                                          const std::vector<std::string>& arguments,
                                                          std::vector<std::string>& reasons) = 0;

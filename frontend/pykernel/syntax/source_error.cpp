@@ -46,6 +46,8 @@ const char* error_class_name(ErrorClass error_class) {
             return "UnknownFieldError";
         case ErrorClass::type:
             return "NumbaTypeError";
+        case ErrorClass::lowering:
+            return "LoweringError";
         case ErrorClass::not_defined:
             return "NotDefinedError";
     }

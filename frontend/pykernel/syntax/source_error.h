@@ -22,6 +22,7 @@ enum class ErrorClass {
     value,            ///< Python's ValueError
     unknown_field,    ///< errors.py: a KeyError
     type,             ///< NumbaTypeError
+    lowering,         ///< LoweringError: a program's own code generator has failed
 };
 
 [[nodiscard]] const char* error_class_name(ErrorClass error_class);

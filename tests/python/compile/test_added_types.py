@@ -119,9 +119,9 @@ print(out.tolist())
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("return context.get_constant(types.int64, 1)", "gives a value of LLVM's type i64; Span is {double, i1, double}"),
-        ("raise ValueError('no such luck')", "its code cannot be generated: ValueError: no such luck"),
-        ("return None", "its code generator gives None, not a value of Span"),
+        ("return context.get_constant(types.int64, 1)", "generator gives a value of LLVM's type i64; Span is {double, i1, double}"),
+        ("raise ValueError('no such luck')", "cannot be generated: ValueError: no such luck"),
+        ("return None", "generator gives None, not a value of Span"),
     ],
 )  # fmt: skip
 def test_wrong_code_is_refused_by_name(run_with_numba, body, said):
@@ -136,9 +136,10 @@ def kernel(out):
 
 kernel[1, 1](np.zeros(1))
 """)  # fmt: skip
-    assert f"LoweringError: Span(int64, int64) -> Span: {said}" in done.stderr.replace(
-        "its code generator gives a", "gives a"
-    ), done.stderr
+    error = done.stderr[done.stderr.rindex("LoweringError: ") :]
+    assert f"Span(int64, int64) -> Span: its code {said}" in error, done.stderr
+    assert "in kernel\n    out[0] = Span(1, 2).begin\n             ^^^^^^^^^^\n" in error, done.stderr
+    assert ("in make_span" in done.stderr) == body.startswith("raise"), done.stderr
 
 
 def test_a_call_that_no_template_takes(run_with_numba):
@@ -326,6 +327,72 @@ kernel[1, 1](np.zeros(1))
         "LoweringError: assignment to attribute 'begin' of Span: No definition for lowering Span.begin"
         in done.stderr
     )
+    assert "in kernel\n    made.begin = 1\n" in done.stderr, done.stderr
+
+
+CONVERSION = """
+from numba.core.typeconv import Conversion
+from numba.cuda.cudaimpl import lower_cast
+
+SpanType.can_convert_from = lambda self, context, other: Conversion.safe if isinstance(other, types.Number) else None
+
+@lower_cast(types.Number, SpanType)
+def cast(context, builder, given, wanted, value):
+    return make_span(context, builder, signature(wanted, given, given), [value, value])
+"""
+
+
+def test_conversions_of_what_other_paths_give(run_with_numba):
+    done = run(run_with_numba, PRELUDE, CONSTRUCTOR, CONVERSION, """
+@cuda.jit
+def kernel(out):
+    i = cuda.grid(1)
+    while True:
+        if i == 2:
+            made = Span(3, 4)
+            break
+        if i == 1:
+            made = 2.5
+            break
+        made = 1
+        break
+    out[i] = made.begin
+
+@cuda.jit(device=True)
+def given(i):
+    if i == 0:
+        return 1
+    if i == 1:
+        return 2.5
+    return Span(3, 4)
+
+@cuda.jit
+def returned(out):
+    out[cuda.grid(1)] += given(cuda.grid(1)).begin
+
+out = np.zeros(3)
+kernel[1, 3](out)
+returned[1, 3](out)
+print(out.tolist())
+""")  # fmt: skip
+    assert done.stdout == "[2.0, 5.0, 6.0]\n", done.stderr
+
+
+def test_conversions_whose_code_cannot_be_generated(run_with_numba):
+    failing = CONVERSION.partition("    return")[0] + "    raise ValueError('no such luck')"
+    done = run(run_with_numba, PRELUDE, CONSTRUCTOR, failing, """
+@cuda.jit
+def kernel(out):
+    made = Span(1, 2)
+    if out[0] == 0:
+        made = out[0]
+    out[0] = made.begin
+
+kernel[1, 1](np.zeros(1))
+""")  # fmt: skip
+    error = done.stderr[done.stderr.rindex("LoweringError: ") :]
+    assert "conversion of float64 to Span: its code cannot be generated: ValueError: no such luck" in error
+    assert "in kernel\n    out[0] = made.begin\n             ^^^^\n" in error, done.stderr
 
 
 def test_modules_as_values(run_with_numba):

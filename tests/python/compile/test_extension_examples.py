@@ -106,7 +106,7 @@ kernel[1, 1](
 print(out.tolist())
 """
 
-# NumPy's square root, which vector uses for much, is in no kernel of Numba's; the names of momenta need getattr().
+# NumPy's square root, which vector uses for much, is in no kernel of Numba's; momenta need getattr().
 VECTOR = """
 import numpy as np
 import vector

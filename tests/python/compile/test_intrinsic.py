@@ -232,13 +232,14 @@ def test_code_that_cannot_be_generated_or_linked_is_refused(run_with_numba):
         make(lambda context, builder, signature, args: None)
         """,
     )
-    lines = done.stdout.splitlines()
+    lines = [line for line in done.stdout.splitlines() if line.partition(" ")[0].endswith("Error")]
     assert lines[0] == "LinkerError Undefined reference to 'no_such'", done.stderr
     assert lines[1].startswith(
         "LoweringError intrinsic broken(float64,) -> float64: its code cannot be generated: ZeroDivisionError"
     )
     assert lines[2].startswith("LinkerError intrinsic broken") and "sin.unknown" in lines[2]
     assert "its code generator gives None, not a value of float64" in lines[-1]
+    assert done.stdout.count("in kernel\n        broken(out[0])\n        ^") == 2, done.stdout
 
 
 def test_it_can_give_arrays(run_with_numba):

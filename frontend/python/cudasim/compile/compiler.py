@@ -148,6 +148,7 @@ def _numba_symbol(pyfunc, argument_types):
 def _compile(pyfunc, argument_types, links, without_debuggers, **options_of_compiler):
     program = _Program(pyfunc, links, without_debuggers)
     refusal: Any = None
+    cause: BaseException | None = None
     try:
         result = _native.compile_python(
             program,
@@ -160,8 +161,9 @@ def _compile(pyfunc, argument_types, links, without_debuggers, **options_of_comp
         refusal = LinkerError(str(error))
     except _native.SourceError as error:
         refusal = _as_numba_error(error)
+        cause = program.failures.get(refusal.reason)
     if refusal is not None:
-        raise refusal
+        raise refusal from cause
     for message, file, line in result["notes"]:
         warn_at("not-gpu-code", message, file, line)
     # Most names are those of the kernel's arguments, which need not be read.
@@ -188,6 +190,7 @@ class _Program:
     functions: that form. order: the functions themselves. sources: file → text. constants: see _frozen_constants.
     dispatchers: of the functions, by number. exceptions: what they raise.
     overloads: (number, argument types, result type) of each function for each combination of types that it was compiled for.
+    failures: why code could not be generated → the exception that a code generator raised, if any.
     """
 
     def __init__(self, pyfunc, links, without_debuggers):
@@ -197,6 +200,7 @@ class _Program:
         self.exceptions = RaisedExceptions()
         self._numbers, self._overloaded, self._links = {}, {}, dict.fromkeys(links)
         self._intrinsics = {}  # symbol → images
+        self.failures = {}
         self._add(pyfunc, ())
         self._describe_all()
 
@@ -230,8 +234,15 @@ class _Program:
         """What a call of the overloaded function of this number means for arguments of these types.
 
         :return: ((number of a function, whether it is for literal types) or (symbol, (parameters, result)) of an intrinsic
-            or None, what implementers have to say against it)
+            or None, what implementers have to say against it, why code cannot be generated for it or "")
         """
+        try:
+            return *self._overload(number, type_names), ""
+        except errors.LoweringError as error:
+            self.failures[str(error)] = error.__cause__
+            return None, [], str(error)
+
+    def _overload(self, number, type_names):
         overloaded = self._overloaded[number]
         try:
             if isinstance(overloaded, overloads.Intrinsic):
