@@ -56,7 +56,7 @@ class FakeServer:
     """Answers requests on a socket until the kernel is over."""
 
     def __init__(self, connected, path, fails_at=None, status=0):
-        self._socket, self._stream = connected, connected.makefile("rb")
+        self._socket, self.stream = connected, connected.makefile("rb")
         self.path, self.fails_at, self.status = path, fails_at, status
         self.requests = []  # (command, arguments) of all that came
         self._lines, self._functions, self._watches = {}, [], []
@@ -76,7 +76,7 @@ class FakeServer:
         self._send(type="event", event=name, body=body)
 
     def serve(self):
-        while (message := read_message(self._stream)) is not None:
+        while (message := read_message(self.stream)) is not None:
             command, arguments = message["command"], message["arguments"]
             self.requests.append((command, arguments))
             method = getattr(self, "_" + command.replace("/", "_"), None)
@@ -461,7 +461,7 @@ class FakeProgram:
         self._thread.start()
 
     def _serve(self):
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError), self.server.stream:
             self.server.serve()
         self._die(self.server.status)
 

@@ -59,10 +59,12 @@ def ends():
     yield connection, notices, theirs
     theirs.close()
     connection.close()
+    assert ours.fileno() == -1, "the socket of a closed connection is closed"
 
 
 def answer(theirs, **response):
-    request = dap.read_message(theirs.makefile("rb"))
+    with theirs.makefile("rb") as stream:
+        request = dap.read_message(stream)
     theirs.sendall(
         dap.encoded(
             {
@@ -80,8 +82,8 @@ def answer(theirs, **response):
 def test_a_response_belongs_to_its_request(ends):
     connection, _, theirs = ends
     first, second = connection.send("one", {"x": 1}), connection.send("two")
-    stream = theirs.makefile("rb")
-    requests = [dap.read_message(stream) for _ in range(2)]
+    with theirs.makefile("rb") as stream:
+        requests = [dap.read_message(stream) for _ in range(2)]
     assert [one["command"] for one in requests] == ["one", "two"]
     assert requests[0]["arguments"] == {"x": 1} and requests[0]["type"] == "request"
     for one in reversed(requests):
@@ -138,7 +140,8 @@ def test_events_are_noticed_and_foreign_messages_are_not(ends):
 def test_a_request_of_the_other_side_is_refused(ends):
     _, _, theirs = ends
     theirs.sendall(dap.encoded({"seq": 7, "type": "request", "command": "runInTerminal"}))
-    response = dap.read_message(theirs.makefile("rb"))
+    with theirs.makefile("rb") as stream:
+        response = dap.read_message(stream)
     assert not response["success"] and response["request_seq"] == 7 and "runInTerminal" in response["message"]
 
 
@@ -174,20 +177,16 @@ def test_requests_of_several_threads_do_not_mix(ends):
     threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
     for thread in threads:
         thread.start()
-    stream = theirs.makefile("rb")
-    for _ in threads:
-        request = dap.read_message(stream)
-        assert request["arguments"]["text"] == text
-        theirs.sendall(
-            dap.encoded(
-                {
-                    "type": "response",
-                    "request_seq": request["seq"],
-                    "success": True,
-                    "body": {"number": request["command"]},
-                }
+    with theirs.makefile("rb") as stream:
+        for _ in threads:
+            request = dap.read_message(stream)
+            assert request["arguments"]["text"] == text
+            body = {"number": request["command"]}
+            theirs.sendall(
+                dap.encoded(
+                    {"type": "response", "request_seq": request["seq"], "success": True, "body": body}
+                )
             )
-        )
     for thread in threads:
         thread.join(10)
     assert results == {number: f"r{number}" for number in range(8)}

@@ -73,6 +73,7 @@ def fresh(dispatcher):
 def caught(launch, *args):
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
+        warnings.simplefilter("ignore", ResourceWarning)  # Garbage of earlier tests may be collected here.
         launch(*args)
     return [str(warning.message) for warning in found], [warning for warning in found]
 

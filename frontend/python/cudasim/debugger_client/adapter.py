@@ -430,8 +430,9 @@ class _Program:
         """Hands on what the program sends."""
         reason = "the program has ended"
         try:
-            while (message := read_message(stream)) is not None:
-                self._take(message)
+            with stream:
+                while (message := read_message(stream)) is not None:
+                    self._take(message)
         except ConnectionLost as error:
             reason = str(error)
         except OSError:

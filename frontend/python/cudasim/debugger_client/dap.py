@@ -150,8 +150,9 @@ class Connection:
     def _read(self) -> None:
         error = ConnectionLost("the program closed the connection")
         try:
-            while (message := read_message(self._stream)) is not None:
-                self._take(message)
+            with self._stream:
+                while (message := read_message(self._stream)) is not None:
+                    self._take(message)
         except ConnectionLost as malformed:
             error = malformed
         except OSError as broken:
