@@ -118,8 +118,10 @@ if [[ $purpose == test || $purpose == bench ]]; then
     optionally .venv "${neighbours[@]}"
     # Without a CUDA toolkit numba-cuda cannot even be imported; the runtime library, 2 MB, is enough for that.
     environment .venv-numba "${build_packages[@]}" 'numba>=0.59' 'numba-cuda>=0.4' nvidia-cuda-runtime nvidia-nvvm 'pytest>=7'
+    beside_numba=('awkward>=2.6' 'vector>=1.4')  # They teach Numba types of their own.
+    if [[ $purpose == bench ]]; then beside_numba+=(pyopencl); fi  # PoCL's rows
+    optionally .venv-numba "${beside_numba[@]}"
 fi
 # tests/architecture runs them, too, and fails without them.
 if [[ $purpose == test || $purpose == format ]]; then install_in .venv .format "${format_packages[@]}"; fi
 if [[ $purpose == tidy ]]; then install_in .venv .tidy "${tidy_packages[@]}"; fi
-if [[ $purpose == bench ]]; then optionally .venv-numba pyopencl; fi  # PoCL's rows
