@@ -11,6 +11,7 @@
 #include <new>
 
 #include "simulator/execution/worker.h"
+#include "simulator/memory/signal_handlers.h"
 
 namespace cudasim::execution {
 
@@ -97,15 +98,7 @@ bool redirect(int signal, siginfo_t* info, void* context) {
 void handle(int signal, siginfo_t* info, void* context) {
     if (redirect(signal, info, context)) return;
     for (std::size_t i = 0; i < fault_signals.size(); ++i) {
-        if (fault_signals[i] != signal) continue;
-        const struct sigaction& previous = previous_actions[i];
-        if (previous.sa_flags & SA_SIGINFO) {
-            previous.sa_sigaction(signal, info, context);
-        } else if (previous.sa_handler == SIG_DFL || previous.sa_handler == SIG_IGN) {
-            sigaction(signal, &previous, nullptr);  // the fault repeats and takes its course
-        } else {
-            previous.sa_handler(signal);
-        }
+        if (fault_signals[i] == signal) memory::pass_on(previous_actions[i], signal, info, context);
     }
 }
 
@@ -124,10 +117,7 @@ thread_local SignalStack signal_stack;
 FaultSignals::FaultSignals() {
     std::lock_guard lock(install_mutex);
     if (launches++ != 0) return;
-    struct sigaction action{};
-    action.sa_sigaction = handle;
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-    sigemptyset(&action.sa_mask);
+    const struct sigaction action = memory::action_of(handle);
     for (std::size_t i = 0; i < fault_signals.size(); ++i)
         sigaction(fault_signals[i], &action, &previous_actions[i]);
 }

@@ -20,8 +20,8 @@
 #include <llvm/TargetParser/Triple.h>
 
 #include <limits>
-#include <set>
 
+#include "simulator/image/annotated_kernels.h"
 #include "simulator/image/function_handles.h"
 #include "simulator/image/isolated_reading.h"
 #include "simulator/image/recording_handler.h"
@@ -96,25 +96,6 @@ void verify(ParsedModule& parsed) {
     if (broken_debug_info) throw ImageError("kernel image: the debug information is malformed: " + message);
     if (!parsed.diagnostic.empty()) throw ImageError("kernel image: " + parsed.diagnostic);
     check_target(*parsed.module);
-}
-
-/// Functions that `!nvvm.annotations` calls kernels: !{ptr @f, !"kernel", i32 1, more name-value pairs...}.
-std::set<const llvm::Function*> annotated_kernels(const llvm::Module& module) {
-    std::set<const llvm::Function*> kernels;
-    const auto* annotations = module.getNamedMetadata("nvvm.annotations");
-    if (!annotations) return kernels;
-    for (const auto* node : annotations->operands()) {
-        if (node->getNumOperands() < 3 || !node->getOperand(0)) continue;
-        const auto* function = llvm::mdconst::dyn_extract<llvm::Function>(node->getOperand(0));
-        if (!function) continue;
-        for (unsigned i = 1; i + 1 < node->getNumOperands(); i += 2) {
-            const auto* name = llvm::dyn_cast_or_null<llvm::MDString>(node->getOperand(i).get());
-            const llvm::Metadata* value = node->getOperand(i + 1);
-            const auto* flag = value ? llvm::mdconst::dyn_extract<llvm::ConstantInt>(value) : nullptr;
-            if (name && name->getString() == "kernel" && flag && !flag->isZero()) kernels.insert(function);
-        }
-    }
-    return kernels;
 }
 
 Parameter layout_of(const llvm::Argument& argument, const llvm::DataLayout& layout, std::uint64_t end,

@@ -11,6 +11,8 @@
 #include <atomic>
 #include <mutex>
 
+#include "simulator/memory/signal_handlers.h"
+
 namespace cudasim::streams::page_watch {
 
 namespace {
@@ -75,16 +77,6 @@ bool is_ours(std::uintptr_t address) {
     return ours;
 }
 
-void pass_on(int signal, siginfo_t* info, void* context) {
-    if (previous.sa_flags & SA_SIGINFO) {
-        previous.sa_sigaction(signal, info, context);
-    } else if (previous.sa_handler == SIG_DFL || previous.sa_handler == SIG_IGN) {
-        sigaction(signal, &previous, nullptr);  // the fault repeats and takes its course
-    } else {
-        previous.sa_handler(signal);
-    }
-}
-
 void handle(int signal, siginfo_t* info, void* context) {
     if (info->si_code == SEGV_ACCERR && is_ours(reinterpret_cast<std::uintptr_t>(info->si_addr))) return;
     // Who was put over this handler passes on to it, and may be the one that it passes on to.
@@ -96,7 +88,7 @@ void handle(int signal, siginfo_t* info, void* context) {
         return;
     }
     passes_on.store(self);
-    pass_on(signal, info, context);
+    memory::pass_on(previous, signal, info, context);
     passes_on.store(0);
 }
 
@@ -107,10 +99,7 @@ void install_handler() {
     sigaction(SIGSEGV, nullptr, &now);
     if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == handle) return;
     previous = now;
-    struct sigaction ours{};
-    ours.sa_sigaction = handle;
-    ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
-    sigemptyset(&ours.sa_mask);
+    const struct sigaction ours = memory::action_of(handle);
     sigaction(SIGSEGV, &ours, nullptr);
 }
 

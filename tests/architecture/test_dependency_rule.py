@@ -29,7 +29,7 @@ ALLOWED = {
         "simulator/checks", "simulator/image", "simulator/findings", "simulator/memory", "simulator/jit", "simulator/execution",
         "simulator/records", "simulator/streams",
     },
-    "simulator/streams": set(),
+    "simulator/streams": {"simulator/memory"},
     "debugger/values": set(),
     "debugger/control": {"simulator/image", "simulator/findings", "simulator/jit", "simulator/execution"},
     "debugger/expressions": {

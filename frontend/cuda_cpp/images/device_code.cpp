@@ -15,7 +15,6 @@
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
 #include <map>
-#include <set>
 #include <vector>
 
 #include "frontend/cuda_cpp/images/host_functions.h"
@@ -24,6 +23,7 @@
 #include "frontend/cuda_cpp/images/shared_addresses.h"
 #include "frontend/cuda_cpp/images/variable_arrays.h"
 #include "frontend/ptx/inline_assembly.h"
+#include "simulator/image/annotated_kernels.h"
 
 namespace cudasim::cuda_cpp {
 namespace {
@@ -105,22 +105,9 @@ void read_annotations(llvm::Module& module) {
     list->eraseFromParent();
 }
 
-std::set<const llvm::Value*> kernels_of(const llvm::Module& module) {
-    std::set<const llvm::Value*> kernels;
-    const llvm::NamedMDNode* annotations = module.getNamedMetadata("nvvm.annotations");
-    if (annotations == nullptr) return kernels;
-    for (const llvm::MDNode* node : annotations->operands()) {
-        const auto* value = llvm::dyn_cast_or_null<llvm::ValueAsMetadata>(node->getOperand(0));
-        const auto* kind = llvm::dyn_cast_or_null<llvm::MDString>(node->getOperand(1));
-        if (value != nullptr && kind != nullptr && kind->getString() == "kernel")
-            kernels.insert(value->getValue());
-    }
-    return kernels;
-}
-
 /// A whole program's device functions are its own: those that no kernel and no variable needs are removed.
 void drop_unused_functions(llvm::Module& module) {
-    const auto kernels = kernels_of(module);
+    const auto kernels = image::annotated_kernels(module);
     for (llvm::Function& function : module)
         if (!function.isDeclaration() && !kernels.contains(&function)) {
             function.setComdat(nullptr);

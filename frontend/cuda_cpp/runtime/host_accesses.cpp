@@ -22,6 +22,7 @@
 #include "simulator/driver/memory.h"
 #include "simulator/findings/writers.h"
 #include "simulator/memory/host_guard.h"
+#include "simulator/memory/signal_handlers.h"
 
 namespace cudasim::cudart {
 namespace {
@@ -167,16 +168,6 @@ void report(std::uint64_t address, const void* context, const Frames& frames) {
     (void)!::write(STDERR_FILENO, text.data(), text.size());
 }
 
-void pass_on(int signal, siginfo_t* info, void* context) {
-    if (previous.sa_flags & SA_SIGINFO) {
-        previous.sa_sigaction(signal, info, context);
-    } else if (previous.sa_handler == SIG_DFL || previous.sa_handler == SIG_IGN) {
-        sigaction(signal, &previous, nullptr);  // the fault repeats and takes its course
-    } else {
-        previous.sa_handler(signal);
-    }
-}
-
 /// Whether the access is to be tried again, because another thread's engine work has opened the memory.
 bool is_open_now(std::uint64_t address) {
     thread_local std::uint64_t last = 0;
@@ -188,14 +179,15 @@ bool is_open_now(std::uint64_t address) {
 
 void handle(int signal, siginfo_t* info, void* context) {
     const auto address = reinterpret_cast<std::uint64_t>(info->si_addr);
-    if (info->si_code <= 0 || !memory::host_guard::protects(address)) return pass_on(signal, info, context);
+    if (info->si_code <= 0 || !memory::host_guard::protects(address))
+        return memory::pass_on(previous, signal, info, context);
     if (is_open_now(address)) return;
     const Frames frames = frames_of(context);
     if (is_of_engine(frames)) return memory::host_guard::stop();
     if (reporting.exchange(true)) {
         // Another thread reports, and ends the process.
         ::sleep(most_seconds_for_report);
-        return pass_on(signal, info, context);
+        return memory::pass_on(previous, signal, info, context);
     }
     struct sigaction by_default{};
     by_default.sa_handler = SIG_DFL;
@@ -203,7 +195,7 @@ void handle(int signal, siginfo_t* info, void* context) {
     ::alarm(most_seconds_for_report);
     report(address, context, frames);
     ::alarm(0);
-    pass_on(signal, info, context);
+    memory::pass_on(previous, signal, info, context);
 }
 
 }  // namespace
@@ -214,10 +206,7 @@ void forbid_host_accesses() {
     // The first call loads a library, which a signal handler must not.
     std::array<void*, 1> frame{};
     (void)backtrace(frame.data(), 1);
-    struct sigaction ours{};
-    ours.sa_sigaction = handle;
-    ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
-    sigemptyset(&ours.sa_mask);
+    const struct sigaction ours = memory::action_of(handle);
     if (sigaction(SIGSEGV, &ours, &previous) == 0) memory::host_guard::start();
 }
 
