@@ -1,6 +1,7 @@
 // The object cache as cudasim/cache.py uses it.
 #include "frontend/bindings/bindings.h"
 #include "frontend/bindings/released_gil.h"
+#include "simulator/driver/kept_kernels.h"
 #include "simulator/jit/object_cache.h"
 #include "simulator/jit/object_code.h"
 
@@ -43,6 +44,9 @@ void switch_cache_off() {
 }  // namespace
 
 void bind_cache(py::module_& module) {
+    module.def("cache_folder", [](const std::string& chosen) {
+        return py::bytes(driver::kept_kernels_folder(chosen).string());
+    });
     module.def("use_cache", &use_cache, py::arg("folder"), py::arg("limit_bytes"),
                "Compiled kernels are kept there from now on; (unsafe, why not) when they are not.");
     module.def("switch_cache_off", &switch_cache_off);

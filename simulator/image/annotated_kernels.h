@@ -1,4 +1,4 @@
-// Which functions clang and NVVM's users call kernels ("NVVM IR Specification", "Global Property Annotation").
+// Which functions are kernels by their annotations ("NVVM IR Specification", "Global Property Annotation").
 #pragma once
 
 #include <set>

@@ -22,14 +22,7 @@ _said: set[Any] = set()  # problems that were warned of: once in a process
 
 def folder() -> Any:
     """The cache's folder; None when there is no place for one (no home directory)."""
-    chosen = os.path.expanduser(options.get("cache_dir"))
-    if chosen:
-        return os.path.abspath(chosen)
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    if not os.path.isabs(base):  # the XDG Base Directory Specification: relative paths are ignored
-        home = os.path.expanduser("~") if os.environ.get("HOME") != "" else ""  # else "" would mean "/"
-        base = os.path.join(home, ".cache")
-    return os.path.join(base, "cudasim") if os.path.isabs(base) else None
+    return os.fsdecode(_native.cache_folder(os.fsencode(options.get("cache_dir")))) or None
 
 
 def apply() -> None:
