@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from cudasim import cuda
 from cudasim.types import float32, int8, uint8, uint64
-from kernel_checks import evaluate, types_of
+from kernel_checks import evaluate, kernel_of_source, types_of
 
 INTEGERS = [-7, -3, -2, -1, 0, 1, 2, 3, 7, 100]
 REALS = [-7.5, -2.0, -0.0, 0.0, 0.5, 2.0, 1e300, math.inf, -math.inf, math.nan]
@@ -375,6 +375,17 @@ def test_global_and_closure_constants():
             out[3] = not_there  # noqa: F821  (pruned: never typed)
 
     assert list(evaluate(kernel, size=4)) == [3.5, 3.5, 6, 0]
+
+
+@pytest.mark.parametrize(
+    ("condition", "taken"),
+    [("1j", True), ("0j", False), ("-2.5j == 1j", False), ("3 - 1j != 3 - 1j", False), ("2 == 2 + 0j", True),
+     ("TURN == 2 - 1j", True), ("TURN == 2", False), ("2 * 1j == 2j", True), ("not 1j + 1", False)],
+)  # fmt: skip
+def test_conditions_of_complex_constants_are_pruned(condition, taken):
+    branches = ("out[0] = 1", "out[0] = not_there") if taken else ("out[0] = not_there", "out[0] = 1")
+    body = f"if {condition}:\n        {branches[0]}\n    else:\n        {branches[1]}"
+    assert evaluate(kernel_of_source(body, "out", TURN=2 - 1j)) == 1
 
 
 def test_arguments_of_all_scalar_types_arrive():
