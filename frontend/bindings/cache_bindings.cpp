@@ -44,9 +44,10 @@ void switch_cache_off() {
 }  // namespace
 
 void bind_cache(py::module_& module) {
-    module.def("cache_folder", [](const std::string& chosen) {
-        return py::bytes(driver::kept_kernels_folder(chosen).string());
-    });
+    module.def(
+        "cache_folder",
+        [](const std::string& chosen) { return py::bytes(driver::kept_kernels_folder(chosen).string()); },
+        py::arg("chosen"));
     module.def("use_cache", &use_cache, py::arg("folder"), py::arg("limit_bytes"),
                "Compiled kernels are kept there from now on; (unsafe, why not) when they are not.");
     module.def("switch_cache_off", &switch_cache_off);
