@@ -149,25 +149,6 @@ bool loops_again(const LoadInst& load, const Instruction& branch, const Loop& lo
     return WaysBack(load, loop, *phis).lead_from(branch);
 }
 
-/// The block before this one, past what checks have inserted in between: blocks that are entered from it
-/// only, and change nothing. nullptr where there is none, or several.
-const BasicBlock* block_before(const BasicBlock& block) {
-    const BasicBlock* before = nullptr;
-    for (const BasicBlock* each : predecessors(&block)) {
-        const BasicBlock* its_own = each->getSinglePredecessor();
-        const bool is_aside = its_own != nullptr && each->getSingleSuccessor() == &block &&
-                              any_of(*each,
-                                     [](const Instruction& instruction) {
-                                         return jit::any_hook_called_by(instruction) != nullptr;
-                                     }) &&
-                              none_of(*each, changes_memory);
-        const BasicBlock* from = is_aside ? its_own : each;
-        if (before != nullptr && from != before) return nullptr;
-        before = from;
-    }
-    return before == &block ? nullptr : before;
-}
-
 /// The constants among which the way from the end of a block chooses: where a variable's scope ends, clang
 /// leaves a loop by a number for each way out.
 SmallVector<const PHINode*, 4> choices_behind(const BasicBlock& block) {
@@ -185,24 +166,36 @@ SmallVector<const PHINode*, 4> choices_behind(const BasicBlock& block) {
     return choices;
 }
 
-/// Whether nothing is written between the last fence and the store.
-bool is_behind_fence(const StoreInst& store) {
-    const BasicBlock* block = store.getParent();
-    const Instruction* here = store.getPrevNode();
-    SmallPtrSet<const BasicBlock*, 8> known;
-    while (known.insert(block).second) {
-        for (; here != nullptr; here = here->getPrevNode()) {
-            if (const auto fence = jit::fence_at(*here)) {
-                if (fence->scope != image::Scope::thread) return true;
-            } else if (writes_for_others(*here)) {
-                return false;
-            }
+/// What lies between the end of a block, or an instruction in it, and the last fence before that.
+enum class Before : std::uint8_t { fence, write, neither };
+
+Before before(const Instruction* here, const StoreInst& store) {
+    for (; here != nullptr; here = here->getPrevNode()) {
+        if (const auto fence = jit::fence_at(*here)) {
+            if (fence->scope != image::Scope::thread) return Before::fence;
+        } else if (here != &store && writes_for_others(*here)) {
+            return Before::write;
         }
-        block = block_before(*block);
-        if (block == nullptr) return false;
-        here = &block->back();
     }
-    return false;
+    return Before::neither;
+}
+
+/// Whether every way to the store comes from a fence, behind which nothing is written but, in a loop, the
+/// store itself: one that sets many flags.
+bool is_behind_fence(const StoreInst& store) {
+    const BasicBlock* entry = &store.getFunction()->getEntryBlock();
+    SmallPtrSet<const BasicBlock*, 16> known;
+    SmallVector<std::pair<const BasicBlock*, const Instruction*>, 16> open{
+        {store.getParent(), store.getPrevNode()}};
+    while (!open.empty()) {
+        const auto [block, last] = open.pop_back_val();
+        const Before found = before(last, store);
+        if (found == Before::fence) continue;
+        if (found == Before::write || block == entry) return false;
+        for (const BasicBlock* each : predecessors(block))
+            if (known.insert(each).second) open.emplace_back(each, &each->back());
+    }
+    return true;
 }
 
 }  // namespace

@@ -33,12 +33,12 @@ def own_synchronisation(tmp_path_factory):
 @pytest.mark.parametrize("policy", POLICIES)
 def test_barriers_and_locks_of_the_program_itself_have_no_races(own_synchronisation, policy):
     result = run(own_synchronisation, CUDASIM_CHECK="all", CUDASIM_POLICY=policy)
-    assert (result.returncode, result.stdout, result.stderr) == (0, "1" * 14 + "\n", "")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "1" * 15 + "\n", "")
 
 
 @pytest.mark.parametrize("policy", POLICIES[:2])
 def test_without_their_fences_each_has_a_race(own_synchronisation, policy):
-    for which in range(14):
+    for which in range(15):
         result = run(own_synchronisation, str(which), CUDASIM_CHECK="races", CUDASIM_POLICY=policy)
         assert "data-race" in result.stderr, which
 

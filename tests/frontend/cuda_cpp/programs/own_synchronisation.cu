@@ -8,7 +8,7 @@
 
 constexpr int blocks = 4, threads = 64, rounds = 3, items = 12;
 __device__ unsigned arrived, generation, tickets, mutex;
-__device__ volatile unsigned flag, head, tail, answers[blocks];
+__device__ volatile unsigned flag, head, tail, comings[blocks], answers[blocks];
 __device__ int value, sums[blocks], ring[4];
 
 __device__ volatile unsigned& volatile_of(unsigned& word) {
@@ -97,6 +97,21 @@ struct OneBlockAnswers {
             atomicAdd(&arrived, 1);
             while (answers[0] != round) {}
         }
+        fence();
+    }
+};
+/// Each block has a flag to say that it came, and another one by which it may go on.
+struct FlagOfEachBlock {
+    template <typename Fence> __device__ static void wait(Fence fence, unsigned round) {
+        fence();
+        comings[blockIdx.x] = round;
+        if (blockIdx.x == 0) {
+            for (unsigned block = 0; block < gridDim.x; ++block)
+                while (comings[block] != round) {}
+            fence();
+            for (unsigned block = 0; block < gridDim.x; ++block) answers[block] = round;
+        }
+        while (answers[blockIdx.x] != round) {}
         fence();
     }
 };
@@ -241,7 +256,7 @@ template <typename Fence> constexpr Kernel of_barriers[] = {
     barriers<StoredGeneration, Fence>, barriers<IncrementedGeneration, Fence>,
     barriers<FlippedGeneration, Fence>, barriers<SenseReversing, Fence>,
     barriers<Counter, Fence>,          barriers<OneBlockAnswers, Fence>,
-    barriers<AtomicGeneration, Fence>};
+    barriers<FlagOfEachBlock, Fence>,  barriers<AtomicGeneration, Fence>};
 template <typename Fence> constexpr Kernel of_locks[] = {
     locks<TicketLock, Fence>, locks<SpinLock, Fence>, locks<TestedLock, Fence>, locks<LastBlock, Fence>,
     locks<LooksBack, Fence>,  locks<Ring, Fence>,     locks<ReadAgain, Fence>};
@@ -256,7 +271,7 @@ bool run(Kernel kernel, bool is_barrier) {
     clear(arrived), clear(generation), clear(tickets), clear(mutex), clear(value), clear(sums), clear(ring);
     const unsigned zeros[blocks] = {};
     cudaMemcpyToSymbol(flag, zeros, 4), cudaMemcpyToSymbol(head, zeros, 4), cudaMemcpyToSymbol(tail, zeros, 4);
-    cudaMemcpyToSymbol(answers, zeros, sizeof zeros);
+    cudaMemcpyToSymbol(comings, zeros, sizeof zeros), cudaMemcpyToSymbol(answers, zeros, sizeof zeros);
     int *values, result[blocks * threads];
     cudaMalloc(&values, sizeof result);
     cudaMemset(values, 0, sizeof result);
