@@ -63,14 +63,7 @@ std::string path_of(const DIFile* file) {
     return is_whole ? name.str() : (directory + "/" + name).str();
 }
 
-/// Whether it is in one of the headers that clang brings for CUDA: `__clang_cuda_math.h`.
-bool is_of_clang(const findings::SourceLocation& place) {
-    const std::size_t folder = place.file.rfind('/');
-    return StringRef(place.file).substr(folder == std::string::npos ? 0 : folder + 1).starts_with("__clang_");
-}
-
-/// With the places where it was inlined, from the program's own code on; the head of the function for code
-/// without a place of its own.
+/// With the places where it was inlined; the head of the function for code without a place of its own.
 findings::CallChain location_of(const Instruction& instruction) {
     const auto name_of = [](const DISubprogram* function) {
         return function ? function->getName().str() : std::string();
@@ -82,9 +75,7 @@ findings::CallChain location_of(const Instruction& instruction) {
     const DISubprogram* function = instruction.getFunction()->getSubprogram();
     if (chain.empty() && function)
         chain.push_back({path_of(function->getFile()), name_of(function), function->getLine(), 0});
-    chain = findings::without_own_code(std::move(chain));
-    if (!std::ranges::all_of(chain, is_of_clang)) std::erase_if(chain, is_of_clang);
-    return chain;
+    return findings::without_own_code(std::move(chain));
 }
 
 std::string text_of(const Type& type) {
@@ -140,20 +131,14 @@ class Places {
         }
     }
 
-    /// Code of clang's headers stands where the program calls it.
+    /// Functions without debug information, as those of the toolkit's headers, stand where they are called.
     void add(DifferenceCause cause, std::string what, const Instruction& instruction, unsigned depth = 0) {
         findings::CallChain location = location_of(instruction);
-        const Function& function = *instruction.getFunction();
         constexpr unsigned most_nested = 8;
-        if (!location.empty() && is_of_clang(location.front()) && !function.use_empty() &&
-            depth < most_nested) {
-            // A function's users are listed from the last to the first.
-            const SmallVector<const User*, 8> users(function.users());
-            for (const User* user : reverse(users)) {
-                const auto* call = dyn_cast<CallBase>(user);
-                if (call && reached_.contains(*call->getFunction())) add(cause, what, *call, depth + 1);
-            }
-            return;
+        if (location.empty() && depth < most_nested) {
+            const auto calls = calls_of(*instruction.getFunction());
+            for (const CallBase* call : calls) add(cause, what, *call, depth + 1);
+            if (!calls.empty()) return;
         }
         const auto known = std::ranges::find_if(found_, [&](const DifferencePlace& each) {
             return each.cause == cause && each.what == what && each.location == location;
@@ -167,6 +152,18 @@ class Places {
     [[nodiscard]] std::vector<DifferencePlace> take() { return std::move(found_); }
 
   private:
+    /// Those that the kernel reaches, in their order. A function's users are listed from the last to the first.
+    SmallVector<const CallBase*, 8> calls_of(const Function& function) const {
+        SmallVector<const CallBase*, 8> calls;
+        for (const User* user : function.users()) {
+            const auto* call = dyn_cast<CallBase>(user);
+            if (call && call->getCalledFunction() == &function && reached_.contains(*call->getFunction()))
+                calls.push_back(call);
+        }
+        std::ranges::reverse(calls);
+        return calls;
+    }
+
     void add_call(const CallBase& call) {
         if (const auto* assembly = dyn_cast<InlineAsm>(call.getCalledOperand())) {
             SmallVector<StringRef, 8> words;

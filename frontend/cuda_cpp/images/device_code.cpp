@@ -1,7 +1,6 @@
 // See device_code.h.
 #include "frontend/cuda_cpp/images/device_code.h"
 
-#include <llvm/ADT/SmallString.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/IR/DebugInfo.h>
@@ -10,37 +9,24 @@
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/MemoryBuffer.h>
-#include <llvm/Support/Path.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
 #include <map>
 #include <vector>
 
+#include "frontend/cuda_cpp/images/header_code.h"
 #include "frontend/cuda_cpp/images/host_functions.h"
 #include "frontend/cuda_cpp/images/managed_variables.h"
 #include "frontend/cuda_cpp/images/narrow_conversions.h"
 #include "frontend/cuda_cpp/images/shared_addresses.h"
+#include "frontend/cuda_cpp/images/source_paths.h"
 #include "frontend/cuda_cpp/images/variable_arrays.h"
 #include "frontend/ptx/inline_assembly.h"
 #include "simulator/image/annotated_kernels.h"
 
 namespace cudasim::cuda_cpp {
 namespace {
-
-std::string path_of(const llvm::DIFile& file) {
-    llvm::SmallString<256> path(file.getFilename());
-    if (!llvm::sys::path::is_absolute(path)) {
-        path = file.getDirectory();
-        llvm::sys::path::append(path, file.getFilename());
-    }
-    return path.str().str();
-}
-
-bool is_the_users(llvm::StringRef path, llvm::StringRef toolkit) {
-    return !path.starts_with(toolkit) && !path.starts_with("/usr/lib/") &&
-           !path.starts_with("/usr/include/") && !path.starts_with("/usr/bin/");
-}
 
 /// With relocatable device code clang 19 defines `x__static__<hash>` (`__intern__` for functions) for what
 /// has internal linkage, and code that it has written before still names `x`.
@@ -153,6 +139,7 @@ EmbeddedImage image_of_bitcode(const std::string& bitcode, const DeviceCode& abo
     fail_at_host_functions(**module);
     fix_variable_arrays(**module);
     widen_narrow_conversions(**module);
+    place_header_code_at_calls(**module, about.toolkit);
     if (!about.relocatable) drop_unused_functions(**module);
     std::map<std::string, std::string> texts;
     llvm::DebugInfoFinder finder;

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from cuda_programs import compiled, needs_clang, run
 
@@ -101,3 +103,41 @@ def test_more_shared_variables_than_a_kernel_may_have(program):
     assert result.stdout == "cudaErrorInvalidValue cudaSuccess\n"
     assert "much_static(int*) is not launched at program.cu:" in result.stderr
     assert "80000 bytes of __shared__ variables, and a kernel may have 49152" in result.stderr
+
+
+IN_HEADERS = """
+#include <cooperative_groups.h>
+#include <cuda_fp16.h>
+__global__ void read_only(int* x) { x[0] = __ldg(x + 100); }                                        // read_only
+__global__ void bytes(int* x) { memcpy(x, x + 100, 16); }                                           // bytes
+__global__ void short_float(int* x) { *(__half*)x = __hadd(*(__half*)x, __ldcg((__half*)x + 200)); }       // short_float
+__global__ void votes(int* x) { if (threadIdx.x) __syncthreads_or(*x); else __syncthreads_and(1); } // votes
+int main(int, char** arguments) {
+    int* x;
+    cudaMalloc(&x, 256);
+    cudaMemset(x, 0, 256);
+    switch (arguments[1][0]) {
+        case 'r': read_only<<<1, 2>>>(x); break;
+        case 'b': bytes<<<1, 2>>>(x); break;
+        case 's': short_float<<<1, 2>>>(x); break;
+        case 'v': votes<<<1, 2>>>(x); break;
+    }
+    cudaDeviceSynchronize();
+}
+"""
+
+
+@pytest.fixture(scope="module", params=[(), ("-G",)], ids=["optimised", "-G"])
+def in_headers(request, tmp_path_factory):
+    return compiled(IN_HEADERS, tmp_path_factory.mktemp("in_headers"), *request.param)
+
+
+@pytest.mark.parametrize("kernel", ["read_only", "bytes", "short_float", "votes"])
+def test_what_a_function_of_the_headers_does_is_told_at_the_line_that_calls_it(in_headers, kernel):
+    (line,) = (
+        number for number, text in enumerate(IN_HEADERS.splitlines(), 1) if text.endswith(f"// {kernel}")
+    )
+    told = run(in_headers, kernel).stderr.splitlines()
+    places = [text.strip() for text in told if re.match(r"  (called from )?/", text)]
+    assert places and places[0].partition(":")[2].startswith(f"{line}:"), told
+    assert not any(".h:" in text for text in told), told
