@@ -24,36 +24,6 @@ const GlobalValue* FlowGraphBuilder::constant_value(const Expression& syntax, Gl
 
 namespace {
 
-struct Complex {
-    double real, imaginary;
-};
-
-/// What CPython's compiler makes of literals and their sums, differences and products: `-2j`, `2 * (3 - 2j)`.
-std::optional<Complex> complex_literal(const Expression& syntax) {
-    if (syntax.kind == ExpressionKind::imaginary) return Complex{0, syntax.real};
-    if (const auto number = fold_literals(syntax))
-        return Complex{number->kind == GlobalKind::real ? number->real : static_cast<double>(number->integer),
-                       0};
-    if (syntax.kind == ExpressionKind::unary && syntax.operators[0] == Operator::negate) {
-        const auto value = complex_literal(syntax.operands[0]);
-        return value ? std::optional(Complex{-value->real, -value->imaginary}) : std::nullopt;
-    }
-    if (syntax.kind != ExpressionKind::binary) return std::nullopt;
-    const auto a = complex_literal(syntax.operands[0]), b = complex_literal(syntax.operands[1]);
-    if (!a || !b) return std::nullopt;
-    switch (syntax.operators[0]) {
-        case Operator::add:
-            return Complex{a->real + b->real, a->imaginary + b->imaginary};
-        case Operator::subtract:
-            return Complex{a->real - b->real, a->imaginary - b->imaginary};
-        case Operator::multiply:
-            return Complex{a->real * b->real - a->imaginary * b->imaginary,
-                           a->real * b->imaginary + a->imaginary * b->real};
-        default:
-            return std::nullopt;
-    }
-}
-
 /// The real part. Holds every 64-bit integer and every float64.
 long double exact(const GlobalValue& value) {
     static_assert(std::numeric_limits<long double>::digits >= 64);
@@ -130,7 +100,7 @@ std::optional<bool> comparison(Operator op, const GlobalValue& left, const Globa
 
 }  // namespace
 
-/// As constant_value(), which this extends to complex numbers, texts, tuples and None.
+/// As constant_value(), which this extends to texts, tuples and None.
 const GlobalValue* FlowGraphBuilder::constant_operand(const Expression& syntax, GlobalValue& storage) const {
     if (syntax.kind == ExpressionKind::none || syntax.kind == ExpressionKind::text) {
         storage = {.kind = syntax.kind == ExpressionKind::none ? GlobalKind::none : GlobalKind::text,
@@ -138,13 +108,6 @@ const GlobalValue* FlowGraphBuilder::constant_operand(const Expression& syntax, 
         return &storage;
     }
     if (const GlobalValue* number = constant_value(syntax, storage)) return number;
-    if (const auto folded = complex_literal(syntax)) {
-        storage = {.kind = GlobalKind::complex,
-                   .type_name = "complex128",
-                   .real = folded->real,
-                   .imaginary = folded->imaginary};
-        return &storage;
-    }
     const GlobalValue* value = outer(syntax);
     return value && truth_of(*value) ? value : nullptr;
 }

@@ -96,7 +96,7 @@ std::optional<std::string> FlowGraphBuilder::constant_text(const Expression& syn
         const std::string& text = syntax.kind == ExpressionKind::text ? syntax.text : value->text;
         return quoted ? quoted_text(text) : text;
     }
-    if (!value) return std::nullopt;
+    if (!value || value->kind == GlobalKind::complex) return std::nullopt;
     if (value->kind == GlobalKind::boolean) return value->integer ? "True" : "False";
     if (value->kind == GlobalKind::integer) return std::to_string(value->integer);
     char digits[64];

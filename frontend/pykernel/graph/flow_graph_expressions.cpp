@@ -47,10 +47,8 @@ ValueId FlowGraphBuilder::expression(const Expression& syntax) {
     switch (syntax.kind) {
         case ExpressionKind::integer:
         case ExpressionKind::real:
-            break;  // folded above
         case ExpressionKind::imaginary:
-            return constant(
-                {.kind = GlobalKind::complex, .type_name = "complex128", .imaginary = syntax.real}, place);
+            break;  // folded above
         case ExpressionKind::name:
             return name(syntax);
         case ExpressionKind::boolean:

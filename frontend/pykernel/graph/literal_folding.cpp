@@ -12,10 +12,11 @@ namespace {
 /// A literal while it is folded: Python's integers are wider than any type, and `2**64 - 1` is a uint64.
 struct Literal {
     bool is_real = false;
+    bool is_complex = false;
     bool is_bool = false;
     bool too_large = false;  ///< beyond 127 bits: no type holds it
     __int128 integer = 0;
-    double real = 0;
+    double real = 0, imaginary = 0;
 };
 using Folded = std::optional<Literal>;
 
@@ -27,6 +28,9 @@ Literal boolean_literal(bool value) {
 }
 Literal real_literal(double value) {
     return {.is_real = true, .real = value};
+}
+Literal complex_literal(double real, double imaginary) {
+    return {.is_complex = true, .real = real, .imaginary = imaginary};
 }
 
 int bit_length(__int128 value) {
@@ -132,8 +136,41 @@ Folded fold_reals(Operator op, double a, double b) {
             return floor_division(op, a, b);
         case Operator::power:
             if (a == 0 && b < 0) return std::nullopt;
-            if (a < 0 && b != std::floor(b)) return std::nullopt;
+            if (a < 0 && b != std::floor(b)) {
+                const double size = std::pow(-a, b), angle = std::atan2(0.0, a) * b;
+                return complex_literal(size * std::cos(angle), size * std::sin(angle));
+            }
             return real_literal(std::pow(a, b));
+        default:
+            return std::nullopt;
+    }
+}
+
+/// Divides as CPython does, by the divisor's larger part (Smith, "Algorithm 116: Complex division", 1962).
+Folded complex_quotient(const Literal& a, const Literal& b) {
+    if (b.real == 0 && b.imaginary == 0) return std::nullopt;
+    if (std::abs(b.real) >= std::abs(b.imaginary)) {
+        const double ratio = b.imaginary / b.real, divisor = b.real + b.imaginary * ratio;
+        return complex_literal((a.real + a.imaginary * ratio) / divisor,
+                               (a.imaginary - a.real * ratio) / divisor);
+    }
+    const double ratio = b.real / b.imaginary, divisor = b.real * ratio + b.imaginary;
+    return complex_literal((a.real * ratio + a.imaginary) / divisor,
+                           (a.imaginary * ratio - a.real) / divisor);
+}
+
+/// Powers are left to the run time.
+Folded fold_complex(Operator op, const Literal& a, const Literal& b) {
+    switch (op) {
+        case Operator::add:
+            return complex_literal(a.real + b.real, a.imaginary + b.imaginary);
+        case Operator::subtract:
+            return complex_literal(a.real - b.real, a.imaginary - b.imaginary);
+        case Operator::multiply:
+            return complex_literal(a.real * b.real - a.imaginary * b.imaginary,
+                                   a.real * b.imaginary + a.imaginary * b.real);
+        case Operator::true_divide:
+            return complex_quotient(a, b);
         default:
             return std::nullopt;
     }
@@ -148,11 +185,13 @@ Folded fold_unary(const Expression& syntax) {
         case Operator::plus:
             return value->is_bool ? integer_literal(value->integer) : value;
         case Operator::negate:
+            if (value->is_complex) return complex_literal(-value->real, -value->imaginary);
             return value->is_real ? real_literal(-value->real) : integer_literal(-value->integer);
         case Operator::invert:
-            return value->is_real ? std::nullopt : Folded(integer_literal(~value->integer));
+            return value->is_real || value->is_complex ? std::nullopt
+                                                       : Folded(integer_literal(~value->integer));
         case Operator::logical_not:
-            return boolean_literal(value->is_real ? value->real == 0 : value->integer == 0);
+            return boolean_literal(value->integer == 0 && value->real == 0 && value->imaginary == 0);
         default:
             return std::nullopt;
     }
@@ -168,6 +207,13 @@ Folded fold_binary(const Expression& syntax) {
         op == Operator::bit_and || op == Operator::bit_or || op == Operator::bit_xor;
     if (a->is_bool && b->is_bool && is_bit_operation)
         return boolean_literal(fold_integers(op, a->integer, b->integer)->integer != 0);
+    if (a->is_complex || b->is_complex) {
+        auto complex = [](const Literal& value) {
+            return value.is_real || value.is_complex ? value
+                                                     : real_literal(static_cast<double>(value.integer));
+        };
+        return fold_complex(op, complex(*a), complex(*b));
+    }
     if (!a->is_real && !b->is_real) {
         if (const Folded value = fold_integers(op, a->integer, b->integer)) return value;
         if (op != Operator::true_divide && !(op == Operator::power && b->integer < 0)) return std::nullopt;
@@ -188,6 +234,8 @@ Folded fold(const Expression& syntax) {
             return boolean_literal(syntax.integer != 0);
         case ExpressionKind::real:
             return real_literal(syntax.real);
+        case ExpressionKind::imaginary:
+            return complex_literal(0, syntax.real);
         case ExpressionKind::unary:
             return fold_unary(syntax);
         case ExpressionKind::binary:
@@ -206,6 +254,11 @@ std::optional<GlobalValue> fold_literals(const Expression& syntax) {
     if (folded->is_bool)
         return GlobalValue{.kind = GlobalKind::boolean,
                            .integer = static_cast<std::int64_t>(folded->integer)};
+    if (folded->is_complex)
+        return GlobalValue{.kind = GlobalKind::complex,
+                           .type_name = "complex128",
+                           .real = folded->real,
+                           .imaginary = folded->imaginary};
     if (folded->is_real)
         return GlobalValue{.kind = GlobalKind::real, .type_name = "float64", .real = folded->real};
     constexpr __int128 low = std::numeric_limits<std::int64_t>::min(),
@@ -224,7 +277,6 @@ namespace {
 /// What CPython's compiler keeps as one constant.
 bool is_constant(const Expression& syntax) {
     switch (syntax.kind) {
-        case ExpressionKind::imaginary:
         case ExpressionKind::none:
         case ExpressionKind::bytes:
         case ExpressionKind::text:
@@ -249,7 +301,7 @@ std::optional<Expression> fold_repeated_tuple(const Expression& syntax) {
     const Expression& tuple = syntax.operands[tuple_first ? 0 : 1];
     if (tuple.kind != ExpressionKind::tuple || !is_constant(tuple)) return std::nullopt;
     const Folded times = fold(syntax.operands[tuple_first ? 1 : 0]);
-    if (!times || times->is_real || times->too_large) return std::nullopt;
+    if (!times || times->is_real || times->is_complex || times->too_large) return std::nullopt;
     const auto size = static_cast<std::int64_t>(tuple.operands.size());
     if (size != 0 && (times->integer < 0 || times->integer > longest_folded_tuple / size))
         return std::nullopt;

@@ -378,6 +378,17 @@ def test_global_and_closure_constants():
 
 
 @pytest.mark.parametrize(
+    "text",
+    ["(-2.5) ** 0.5", "(-1.0 ** 2) ** 0.5", "-2.5j", "3 - 1j", "(1 + 2j) * (3 - 4j)", "(1 + 2j) / (3 - 4j)",
+     "(1 + 2j) / (3 - 0.5j)", "2 / 4j", "True + 1j", "-(1 - 0j)", "1e300j * 1e300"],
+)  # fmt: skip
+def test_complex_literals_are_folded_as_cpython_folds_them(text):
+    kernel = kernel_of_source(f"out[0] = {text}", "out")
+    expected = np.array([eval(text)])
+    assert evaluate(kernel, dtype=np.complex128, size=1).tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize(
     ("condition", "taken"),
     [("1j", True), ("0j", False), ("-2.5j == 1j", False), ("3 - 1j != 3 - 1j", False), ("2 == 2 + 0j", True),
      ("TURN == 2 - 1j", True), ("TURN == 2", False), ("2 * 1j == 2j", True), ("not 1j + 1", False)],
