@@ -152,7 +152,7 @@ class Places {
     [[nodiscard]] std::vector<DifferencePlace> take() { return std::move(found_); }
 
   private:
-    /// Those that the kernel reaches, in their order. A function's users are listed from the last to the first.
+    /// Those that the kernel reaches. A function's users are listed from the last to the first.
     SmallVector<const CallBase*, 8> calls_of(const Function& function) const {
         SmallVector<const CallBase*, 8> calls;
         for (const User* user : function.users()) {

@@ -108,10 +108,10 @@ def test_more_shared_variables_than_a_kernel_may_have(program):
 IN_HEADERS = """
 #include <cooperative_groups.h>
 #include <cuda_fp16.h>
-__global__ void read_only(int* x) { x[0] = __ldg(x + 100); }                                        // read_only
-__global__ void bytes(int* x) { memcpy(x, x + 100, 16); }                                           // bytes
-__global__ void short_float(int* x) { *(__half*)x = __hadd(*(__half*)x, __ldcg((__half*)x + 200)); }       // short_float
-__global__ void votes(int* x) { if (threadIdx.x) __syncthreads_or(*x); else __syncthreads_and(1); } // votes
+__global__ void read_only(int* x) { x[0] = __ldg(x + 100); }  // read_only
+__global__ void bytes(int* x) { memcpy(x, x + 100, 16); }  // bytes
+__global__ void short_float(int* x) { *(__half*)x = __hadd(*(__half*)x, __ldcg((__half*)x + 200)); }  // short_float
+__global__ void votes(int* x) { if (threadIdx.x) __syncthreads_or(*x); else __syncthreads_and(1); }  // votes
 int main(int, char** arguments) {
     int* x;
     cudaMalloc(&x, 256);
