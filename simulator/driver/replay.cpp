@@ -40,33 +40,53 @@ std::string findings_of(const execution::LaunchResult& result, const Restored& r
 
 }  // namespace
 
-AdoptedMemory::AdoptedMemory(std::uint64_t address, std::uint64_t bytes) {
+AdoptedPages::AdoptedPages(std::uint64_t first, std::uint64_t last) : first_(first), last_(last) {
+    const std::uint64_t bytes = last - first;
     // Includes the shadow of the memory, which is touched wherever kernels may access it.
     if (bytes > memory::host_memory_available() ||
         bytes + bytes / 8 + memory::host_reserve > memory::host_memory_available())
         throw RecordError("the record's " + memory::bytes_text(bytes) +
                           " of host memory are more than this host can give");
-    const std::uint64_t first = address / page * page;
-    mapped_bytes_ = (address + bytes - first + page - 1) / page * page;
     // A hint: Linux takes a place that is free, and another one else.
-    mapped_ = mmap(reinterpret_cast<void*>(first), mapped_bytes_, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapped_ != MAP_FAILED) {
-        address_ = reinterpret_cast<std::uint64_t>(mapped_) + (address - first);
-        return;
-    }
+    mapped_ = mmap(reinterpret_cast<void*>(first), bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                   -1, 0);
+    if (mapped_ != MAP_FAILED) return;
     mapped_ = nullptr;
     throw RecordError("the record's " + std::to_string(bytes) + " bytes of host memory cannot be mapped");
 }
 
-AdoptedMemory::~AdoptedMemory() {
-    if (mapped_ != nullptr) munmap(mapped_, mapped_bytes_);
+AdoptedPages::~AdoptedPages() {
+    if (mapped_ != nullptr) munmap(mapped_, last_ - first_);
 }
 
-AdoptedMemory::AdoptedMemory(AdoptedMemory&& other) noexcept
-    : mapped_(std::exchange(other.mapped_, nullptr)),
-      mapped_bytes_(other.mapped_bytes_),
-      address_(other.address_) {}
+AdoptedPages::AdoptedPages(AdoptedPages&& other) noexcept
+    : first_(other.first_), last_(other.last_), mapped_(std::exchange(other.mapped_, nullptr)) {}
+
+std::optional<std::uint64_t> AdoptedPages::address_of(std::uint64_t recorded) const {
+    if (recorded < first_ || recorded >= last_) return std::nullopt;
+    return reinterpret_cast<std::uint64_t>(mapped_) + (recorded - first_);
+}
+
+namespace {
+
+/// Of all host memory in the record: several variables may lie on one page.
+std::vector<AdoptedPages> map_adopted(const LaunchRecord& record) {
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
+    for (const RecordedMemory& range : record.memory)
+        if (range.kind == MemoryKind::adopted)
+            ranges.emplace_back(range.address / page * page,
+                                (range.address + range.bytes + page - 1) / page * page);
+    std::ranges::sort(ranges);
+    std::vector<AdoptedPages> mapped;
+    for (std::size_t i = 0; i < ranges.size();) {
+        auto [first, last] = ranges[i];
+        while (++i < ranges.size() && ranges[i].first < last) last = std::max(last, ranges[i].second);
+        mapped.emplace_back(first, last);
+    }
+    return mapped;
+}
+
+}  // namespace
 
 Restored::Restored(Target& target, const LaunchRecord& record, const execution::LaunchOptions& options)
     : target_(target),
@@ -82,6 +102,7 @@ Restored::Restored(Target& target, const LaunchRecord& record, const execution::
                                   globals != record.memory.end() ? globals->address : 0);
             target.compile(*module_, record.kernel, options);
         }
+        adopted_ = map_adopted(record);
         for (std::size_t i = 0; i < record.memory.size(); ++i) place(i);
         // What was freed takes the places that are left, in the order in which it was freed.
         for (std::size_t i = 0; i < record.memory.size(); ++i)
@@ -122,9 +143,8 @@ void Restored::place(std::size_t index) {
         address = module_ ? module_->globals_base() : 0;
         if (address == 0) throw RecordError("the record has global variables that its image lacks");
     } else if (range.kind == MemoryKind::adopted) {
-        AdoptedMemory memory(range.address, range.bytes);
-        address = memory.address();
-        adopted_.push_back(std::move(memory));
+        for (const AdoptedPages& pages : adopted_)
+            if (const auto place = pages.address_of(range.address)) address = *place;
         if (!target_.adopt(address, range.bytes, range.label))
             throw RecordError("the record's host memory, " + name_of(range) + ", overlaps other memory");
         owned_[index] = true;
@@ -142,13 +162,15 @@ void Restored::place(std::size_t index) {
 }
 
 std::uint64_t Restored::relocated(std::uint64_t address) const {
+    std::uint64_t behind_end = address;
     for (std::size_t i = 0; i < record_.memory.size(); ++i) {
         const auto& range = record_.memory[i];
-        if (range.before && addresses_[i] != 0 && address >= range.address &&
-            address - range.address <= range.bytes)
-            return addresses_[i] + (address - range.address);
+        if (!range.before || addresses_[i] == 0 || address < range.address) continue;
+        const std::uint64_t offset = address - range.address;
+        if (offset < range.bytes) return addresses_[i] + offset;
+        if (offset == range.bytes) behind_end = addresses_[i] + offset;
     }
-    return address;
+    return behind_end;
 }
 
 /// Contents, and the parameters.

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,20 +17,22 @@
 
 namespace cudasim::driver {
 
-/// Host memory that the recording program had opened to kernels: mapped anew, at the
+/// Pages of host memory that the recording program had opened to kernels: mapped anew, at the
 /// same address where that is free.
-class AdoptedMemory {
+class AdoptedPages {
   public:
+    /// @param first, last of the recording program: [first, last), at pages' boundaries
     /// @throws RecordError
-    AdoptedMemory(std::uint64_t address, std::uint64_t bytes);
-    ~AdoptedMemory();
-    AdoptedMemory(AdoptedMemory&& other) noexcept;
-    AdoptedMemory& operator=(AdoptedMemory&&) = delete;
-    [[nodiscard]] std::uint64_t address() const { return address_; }
+    AdoptedPages(std::uint64_t first, std::uint64_t last);
+    ~AdoptedPages();
+    AdoptedPages(AdoptedPages&& other) noexcept;
+    AdoptedPages& operator=(AdoptedPages&&) = delete;
+    /// What stands for a recorded address; nothing where it is on other pages.
+    [[nodiscard]] std::optional<std::uint64_t> address_of(std::uint64_t recorded) const;
 
   private:
+    std::uint64_t first_, last_;
     void* mapped_ = nullptr;
-    std::uint64_t mapped_bytes_ = 0, address_ = 0;
 };
 
 /// A record's memory on a target.
@@ -67,7 +70,7 @@ class Restored {
     std::vector<std::byte> parameters_;
     std::vector<std::uint64_t> addresses_;  ///< 0: not placed
     std::vector<bool> owned_;
-    std::vector<AdoptedMemory> adopted_;
+    std::vector<AdoptedPages> adopted_;
     bool moved_ = false;
 };
 

@@ -22,7 +22,7 @@ using namespace llvm;
 bool comes_with_the_system(StringRef name) {
     return name.starts_with("llvm.") || name.starts_with("__nv_") || name.starts_with("__cudasim_") ||
            name.starts_with("cudaCG") || name == "vprintf" || name == "__assertfail" || name == "malloc" ||
-           name == "free";
+           name == "free" || name == "__cxa_pure_virtual" || name == "__cxa_deleted_virtual";
 }
 
 std::string shown(Type* type) {

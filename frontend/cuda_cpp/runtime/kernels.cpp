@@ -29,6 +29,7 @@ std::uint64_t threads_of(const driver::LaunchPlan& plan, std::uint64_t most) {
 }  // namespace
 
 std::string demangled(const std::string& name) {
+    if (!name.starts_with("_Z")) return name;  // "f" would be the type float
     int status = 0;
     char* const text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
     if (text == nullptr || status != 0) return name;

@@ -155,3 +155,39 @@ def test_members_of_archives_are_linked_for_their_device_code(tmp_path):
         timeout=60,
     )
     assert run(tmp_path / "linked").stdout == "20 120\n"
+
+
+def test_classes_with_pure_virtual_functions_may_be_of_another_file(tmp_path):
+    (tmp_path / "shape.h").write_text(
+        "struct Shape {\n"
+        "    __device__ virtual int area() const = 0;\n"
+        "    __device__ virtual ~Shape() {}\n"
+        "};\n"
+        "__device__ Shape* square(int side);\n"
+    )
+    (tmp_path / "square.cu").write_text(
+        '#include "shape.h"\n'
+        "struct Square : Shape {\n"
+        "    int side;\n"
+        "    __device__ explicit Square(int s) : side(s) {}\n"
+        "    __device__ int area() const override { return side * side; }\n"
+        "};\n"
+        "__device__ Shape* square(int side) { return new Square(side); }\n"
+    )
+    (tmp_path / "main.cu").write_text(
+        '#include <cstdio>\n#include "shape.h"\n'
+        "__global__ void kernel(int* x) { Shape* shape = square(*x); *x = shape->area(); delete shape; }\n"
+        "int main() {\n"
+        "    int *x, y = 7;\n"
+        "    cudaMalloc(&x, sizeof y);\n"
+        "    cudaMemcpy(x, &y, sizeof y, cudaMemcpyHostToDevice);\n"
+        "    kernel<<<1, 1>>>(x);\n"
+        "    cudaMemcpy(&y, x, sizeof y, cudaMemcpyDeviceToHost);\n"
+        '    printf("%d\\n", y);\n'
+        "}\n"
+    )
+    for options in ((), ("-G",)):
+        result = nvcc("-rdc=true", *options, "square.cu", "main.cu", "-o", "program", cwd=tmp_path)
+        assert (result.returncode, result.stderr) == (0, "")
+        done = run(tmp_path / "program")
+        assert (done.stdout, done.stderr) == ("49\n", "")

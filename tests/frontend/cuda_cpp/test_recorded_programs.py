@@ -96,3 +96,36 @@ def test_a_gpu_is_given_the_inline_ptx_of_the_program(folder):
     ).stdout
     assert "mov.u32 the_users_own, %laneid;" in ptx and ".visible .entry _Z5firstPfi" in ptx
     assert cudasim(folder, "replay", "--launch", "1", "gpu.cudasim").returncode == 0
+
+
+MANAGED = """
+#include <cstdio>
+__managed__ int a;
+__managed__ int b = 3;
+__managed__ int x[5];  // demangled, "x" would be long long
+__global__ void add() {
+    atomicAdd(&a, 1);
+    atomicAdd(&b, 1);
+    x[threadIdx.x % 5] = 1;
+}
+int main() {
+    add<<<1, 32>>>();
+    cudaDeviceSynchronize();
+    printf("%d %d %d\\n", a, b, x[4]);
+}
+"""
+
+
+def test_managed_variables_that_share_a_page_are_restored_at_their_places(folder):
+    (folder / "managed.cu").write_text(MANAGED)
+    result = cudasim(folder, "record", "-o", "managed.cudasim", "managed.cu")
+    assert result.stdout == "32 35 1\n", result.stderr
+    result = cudasim(folder, "replay", "managed.cudasim")
+    assert result.stdout.count("reproduced to the bit") == 1 and result.returncode == 0, (
+        result.stdout + result.stderr
+    )
+    result = cudasim(folder, "check", "managed.cu")
+    assert "2 schedules: 1 finding (0 errors, 0 warnings, 1 note)" in result.stdout + result.stderr, (
+        result.stderr
+    )
+    assert result.returncode == 0 and "global memory 'x'" in result.stdout + result.stderr
