@@ -170,8 +170,8 @@ void copy(const HostCall& host, const Current& current, Side target, Side source
     if (!where && direction == Direction::on_host)
         driver::StreamWork::of_this_process().synchronize_default(current->device());
     run(where, at_target == Place::pageable || at_source == Place::pageable, [=] {
-        if (is_to_host) tell_unwritten(host, current, source, box);
         copy_boxes(current, direction, target, source, box);
+        if (is_to_host) tell_unwritten(host, current, source, box);
     });
 }
 

@@ -66,6 +66,7 @@ class FlowGraphBuilder {
                       Operator op = Operator::add);
     /// Ends the current block with jumps to one of the two.
     void condition(const Expression& syntax, BlockId if_true, BlockId if_false);
+    void chained_condition(const Expression& syntax, BlockId if_true, BlockId if_false);
     [[nodiscard]] const GlobalValue* outer(const Expression& syntax) const;
     [[nodiscard]] std::optional<bool> constant_truth(const Expression& syntax) const;
     [[nodiscard]] const GlobalValue* constant_value(const Expression& syntax, GlobalValue& storage) const;

@@ -194,6 +194,18 @@ ValueId FlowGraphBuilder::call(const Expression& syntax) {
                    .has_message = message.has_value()});
 }
 
+namespace {
+
+/// One of the comparisons of `a < b < c`.
+Expression link_of(const Expression& chain, std::size_t index) {
+    Expression link = chain;
+    link.operands = {chain.operands[index], chain.operands[index + 1]};
+    link.operators = {chain.operators[index]};
+    return link;
+}
+
+}  // namespace
+
 ValueId FlowGraphBuilder::compare(const Expression& syntax) {
     const Location place = syntax.location;
     ValueId left = expression(syntax.operands[0]);
@@ -209,6 +221,10 @@ ValueId FlowGraphBuilder::compare(const Expression& syntax) {
         store(result, outcome, place);
         left = right;
         if (i + 1 == syntax.operators.size()) break;
+        if (const auto known = constant_truth(link_of(syntax, i))) {
+            if (*known) continue;
+            break;
+        }
         const BlockId next = new_block();
         append({.opcode = Opcode::branch, .location = place, .operands = {outcome}, .targets = {next, join}});
         enter(next);
@@ -273,11 +289,37 @@ void FlowGraphBuilder::condition(const Expression& syntax, BlockId if_true, Bloc
         }
         return condition(syntax.operands.back(), if_true, if_false);
     }
+    if (syntax.kind == ExpressionKind::compare && syntax.operators.size() > 1)
+        return chained_condition(syntax, if_true, if_false);
     const ValueId value = expression(syntax);
     append({.opcode = Opcode::branch,
             .location = syntax.location,
             .operands = {value},
             .targets = {if_true, if_false}});
+}
+
+/// Each comparison branches by itself, as in CPython's code, so that a constant one decides alone.
+void FlowGraphBuilder::chained_condition(const Expression& syntax, BlockId if_true, BlockId if_false) {
+    const std::size_t links = syntax.operators.size();
+    ValueId left = expression(syntax.operands[0]);
+    for (std::size_t i = 0; i < links; ++i) {
+        const ValueId right = expression(syntax.operands[i + 1]);
+        const auto known = constant_truth(link_of(syntax, i));
+        if (known && !*known) return jump(if_false, syntax.location);
+        const BlockId next = i + 1 == links ? if_true : new_block();
+        if (known) {
+            jump(next, syntax.location);
+        } else {
+            const ValueId outcome =
+                operation(Opcode::binary, syntax.location, {left, right}, syntax.operators[i]);
+            append({.opcode = Opcode::branch,
+                    .location = syntax.location,
+                    .operands = {outcome},
+                    .targets = {next, if_false}});
+        }
+        left = right;
+        if (next != if_true) enter(next);
+    }
 }
 
 }  // namespace cudasim::pykernel

@@ -1,5 +1,6 @@
 """What kernels compute: Python's and NumPy's meaning of operators, math, loops and variables (rules V1, V2)."""
 
+import itertools
 import math
 
 import numpy as np
@@ -393,7 +394,7 @@ def test_complex_literals_are_folded_as_cpython_folds_them(text):
     [("1j", True), ("0j", False), ("-2.5j == 1j", False), ("3 - 1j != 3 - 1j", False), ("2 == 2 + 0j", True),
      ("TURN == 2 - 1j", True), ("TURN == 2", False), ("2 * 1j == 2j", True), ("not 1j + 1", False)],
 )  # fmt: skip
-def test_conditions_of_complex_constants_are_pruned(condition, taken):
+def test_conditions_that_constants_decide_are_pruned(condition, taken):
     branches = ("out[0] = 1", "out[0] = not_there") if taken else ("out[0] = not_there", "out[0] = 1")
     body = f"if {condition}:\n        {branches[0]}\n    else:\n        {branches[1]}"
     assert evaluate(kernel_of_source(body, "out", TURN=2 - 1j)) == 1
@@ -405,6 +406,28 @@ def test_arguments_of_all_scalar_types_arrive():
 
     values = (True, np.int8(-5), np.uint16(65535), np.float32(0.5), 7)
     assert list(evaluate(kernel, *values, size=5)) == [1, -5, 65535, 0.5, 7]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["out.size != 0.5 > 1", "out.size > 0 and (0.5 > 1 != out.size)", "0 < 1 < out.size != 2 < 2"],
+)
+def test_a_comparison_of_constants_decides_its_chain(condition):
+    kernel = kernel_of_source(
+        f"value = 1\n    if {condition}:\n        value = 2.5\n    out[0] = value", "out"
+    )
+    assert types_of(kernel, "array(float64, 1d, C)")["value"] == "Literal[int](1)"
+    assert evaluate(kernel) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["a < b < c", "1 < a < 2 < c", "0.5 > 1 < a", "a != b > 1 > 2", "1 < 2 < a", "c > b == b"]
+)
+def test_chains_of_comparisons_are_pythons_in_conditions_and_as_values(text):
+    kernel = kernel_of_source(f"out[0] = {text}\n    out[1] = 1 if {text} else 0", "out, a, b, c")
+    for a, b, c in itertools.product((0, 1, 2, 3), repeat=3):
+        expected = eval(text, {"a": a, "b": b, "c": c})
+        assert list(evaluate(kernel, a, b, c, size=2)) == [expected, expected]
 
 
 def test_overflow_wraps_in_64_bits():

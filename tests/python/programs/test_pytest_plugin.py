@@ -79,6 +79,14 @@ def test_kernels_run_and_a_fault_fails_its_test_with_its_report(run_pytest):
     assert re.search(r"at .*test_kernels\.py:16 in overruns", section)
 
 
+def test_a_kernel_that_the_compiler_refuses_fails_its_test_with_its_line(run_pytest):
+    code = KERNELS.replace("x[i] *= 2", "x[i] = np.float32(x, 2, 3)")
+    done = run_pytest(code, "--cudasim")
+    assert done.returncode == 1 and "2 failed" in done.stdout, done.stdout + done.stderr
+    section = done.stdout.split("cudasim findings", 1)[1]
+    assert "error: not-gpu-code: " in section and re.search(r"at \S+test_kernels\.py:11\n", section), section
+
+
 def test_the_switch_is_on_before_conftest_files_are_loaded(run_pytest):
     conftest = """
         from numba import cuda

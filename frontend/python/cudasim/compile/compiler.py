@@ -436,7 +436,8 @@ def _not_gpu_code(error, exception_type):
     place = findings.SourceLocation(error.file, "", error.line, error.column)
     fields: dict[str, Any] = dict.fromkeys(findings.Finding._fields)
     fields.update(kind="not-gpu-code", severity="error", message=error.reason, exception_type=exception_type,
-                  cuda_error_code=0, location=(place,), count=1, threads=0, waiting=(), reproduce="")  # fmt: skip
+                  cuda_error_code=0, location=(place,), count=1, threads=0, waiting=(), accesses=(), variables=(),
+                  reproduce="")  # fmt: skip
     return findings.Finding(**fields)
 
 
