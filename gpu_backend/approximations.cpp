@@ -19,6 +19,7 @@
 #include <set>
 
 #include "simulator/image/contraction.h"
+#include "simulator/image/source_names.h"
 
 namespace cudasim::gpu_backend {
 namespace {
@@ -55,14 +56,6 @@ class Reached {
     std::vector<const Function*> open_;
 };
 
-/// As reports have it: a name in angle brackets is no path.
-std::string path_of(const DIFile* file) {
-    if (!file) return {};
-    const StringRef name = file->getFilename(), directory = file->getDirectory();
-    const bool is_whole = name.empty() || name.front() == '/' || name.front() == '<' || directory.empty();
-    return is_whole ? name.str() : (directory + "/" + name).str();
-}
-
 /// With the places where it was inlined; the head of the function for code without a place of its own.
 findings::CallChain location_of(const Instruction& instruction) {
     const auto name_of = [](const DISubprogram* function) {
@@ -70,11 +63,11 @@ findings::CallChain location_of(const Instruction& instruction) {
     };
     findings::CallChain chain;
     for (const DILocation* at = instruction.getDebugLoc(); at; at = at->getInlinedAt())
-        chain.push_back({path_of(at->getFile()), name_of(at->getScope()->getSubprogram()), at->getLine(),
-                         at->getColumn()});
+        chain.push_back({image::path_of(at->getFile()), name_of(at->getScope()->getSubprogram()),
+                         at->getLine(), at->getColumn()});
     const DISubprogram* function = instruction.getFunction()->getSubprogram();
     if (chain.empty() && function)
-        chain.push_back({path_of(function->getFile()), name_of(function), function->getLine(), 0});
+        chain.push_back({image::path_of(function->getFile()), name_of(function), function->getLine(), 0});
     return findings::without_own_code(std::move(chain));
 }
 

@@ -9,6 +9,7 @@
 
 #include "simulator/checks/finding_text.h"
 #include "simulator/execution/launch.h"
+#include "simulator/image/source_names.h"
 
 namespace cudasim::checks {
 
@@ -240,7 +241,7 @@ void StreamRaces::launch_begins(const execution::LaunchBegin& launch) {
     Unit unit;
     unit.operation = operation;
     // Without the types that its specialisation is for.
-    unit.name = "kernel " + std::string(launch.kernel.substr(0, launch.kernel.find('$')));
+    unit.name = "kernel " + image::demangled(std::string(launch.kernel.substr(0, launch.kernel.find('$'))));
     unit.place = order_->place_of(operation);
     unit.grid = launch.grid;
     unit.block = launch.block;

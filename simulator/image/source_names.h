@@ -1,4 +1,4 @@
-// Names of files and functions as reports give them, of debug information.
+// Names of files and functions as reports give them.
 #pragma once
 
 #include <string>
@@ -14,5 +14,7 @@ namespace cudasim::image {
 [[nodiscard]] std::string path_of(const llvm::DIFile* file);
 /// The function's name in the source, or else its linkage name. Empty for nullptr.
 [[nodiscard]] std::string name_of(const llvm::DISubprogram* subprogram);
+/// "scale<float>(float*, int)" of a mangled name; the name itself where it is none.
+[[nodiscard]] std::string demangled(const std::string& name);
 
 }  // namespace cudasim::image

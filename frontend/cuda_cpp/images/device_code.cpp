@@ -24,6 +24,7 @@
 #include "frontend/cuda_cpp/images/variable_arrays.h"
 #include "frontend/ptx/inline_assembly.h"
 #include "simulator/image/annotated_kernels.h"
+#include "simulator/image/source_names.h"
 
 namespace cudasim::cuda_cpp {
 namespace {
@@ -146,7 +147,7 @@ EmbeddedImage image_of_bitcode(const std::string& bitcode, const DeviceCode& abo
     finder.processModule(**module);
     const auto add = [&](const llvm::DIFile* file) {
         if (file == nullptr) return;
-        const std::string path = path_of(*file);
+        const std::string path = image::path_of(file);
         if (texts.contains(path) || !is_the_users(path, about.toolkit)) return;
         if (auto text = llvm::MemoryBuffer::getFile(path)) texts.emplace(path, (*text)->getBuffer().str());
     };

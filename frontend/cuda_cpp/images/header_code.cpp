@@ -4,6 +4,7 @@
 #include <llvm/IR/DebugInfo.h>
 
 #include "frontend/cuda_cpp/images/source_paths.h"
+#include "simulator/image/source_names.h"
 
 namespace cudasim::cuda_cpp {
 
@@ -12,7 +13,7 @@ void place_header_code_at_calls(llvm::Module& module, std::string_view toolkit) 
         const llvm::DISubprogram* described = function.getSubprogram();
         if (described == nullptr || !function.hasFnAttribute(llvm::Attribute::AlwaysInline)) continue;
         // The inliner gives code without a place that of the call.
-        if (!is_the_users(path_of(*described->getFile()), toolkit)) llvm::stripDebugInfo(function);
+        if (!is_the_users(image::path_of(described->getFile()), toolkit)) llvm::stripDebugInfo(function);
     }
 }
 

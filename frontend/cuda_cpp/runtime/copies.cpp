@@ -123,9 +123,11 @@ bool require_possible(const char* function, const Box& box, const Side& side, cu
     return true;
 }
 
-void run(WhereToRun where, bool synchronous, std::function<void()> work) {
+void run(const HostCall& host, WhereToRun where, bool synchronous, std::function<void()> work) {
     if (where) {
-        driver::StreamWork::of_this_process().submit(*where, std::move(work), {.synchronous = synchronous});
+        driver::StreamWork::of_this_process().submit(
+            *where, std::move(work), {.synchronous = synchronous, .place = place_in_stream(host)});
+        tell_stream_races();
     } else {
         work();
     }
@@ -169,14 +171,15 @@ void copy(const HostCall& host, const Current& current, Side target, Side source
     const bool is_to_host = at_source == Place::device && direction == Direction::from_device;
     if (!where && direction == Direction::on_host)
         driver::StreamWork::of_this_process().synchronize_default(current->device());
-    run(where, at_target == Place::pageable || at_source == Place::pageable, [=] {
+    run(host, where, at_target == Place::pageable || at_source == Place::pageable, [=] {
         copy_boxes(current, direction, target, source, box);
         if (is_to_host) tell_unwritten(host, current, source, box);
     });
 }
 
-void fill(const char* function, const Current& current, Side target, std::uint32_t value,
+void fill(const HostCall& host, const Current& current, Side target, std::uint32_t value,
           unsigned element_bytes, Box box, WhereToRun where) {
+    const char* const function = host.function;
     if (!require_possible(function, box, target, cudaErrorInvalidValue)) return;
     current->require_usable(function);
     require_argument(function, reinterpret_cast<const void*>(target.address), "the memory");
@@ -186,7 +189,7 @@ void fill(const char* function, const Current& current, Side target, std::uint32
     join_rows(box, target, unused);
     const bool bytes_are_equal =
         element_bytes == 1 || value == (value & 0xFF) * (element_bytes == 2 ? 0x101U : 0x1010101U);
-    run(where, false, [=] {
+    run(host, where, false, [=] {
         std::vector<std::byte> row;
         if (!bytes_are_equal) {
             row.resize(box.width);

@@ -55,7 +55,7 @@ void copy(const HostCall& host, const std::shared_ptr<driver::Context>& current,
           Box box, cudaMemcpyKind kind, WhereToRun where);
 
 /// @param element_bytes 1, 2 or 4: of the value
-void fill(const char* function, const std::shared_ptr<driver::Context>& current, Side target,
+void fill(const HostCall& host, const std::shared_ptr<driver::Context>& current, Side target,
           std::uint32_t value, unsigned element_bytes, Box box, WhereToRun where);
 
 }  // namespace cudasim::cudart

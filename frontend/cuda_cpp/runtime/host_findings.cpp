@@ -11,8 +11,11 @@
 #include <vector>
 
 #include "frontend/cuda_cpp/host_code/host_lines.h"
+#include "frontend/cuda_cpp/runtime/process.h"
 #include "simulator/driver/memory.h"
 #include "simulator/driver/program_journal.h"
+#include "simulator/driver/simulated_device.h"
+#include "simulator/driver/stream_work.h"
 #include "simulator/findings/writers.h"
 
 namespace cudasim::cudart {
@@ -64,6 +67,24 @@ checks::Checks wanted_checks() {
     return wanted.value_or(checks::Checks{});
 }
 
+namespace {
+
+void tell(const Finding& finding) {
+    const std::string report = cuda_cpp::with_lines(findings::text_report(finding, {}));
+    if (finding.severity == findings::Severity::error) Process::note_failure();
+    const auto& journal = driver::ProgramJournal::of_this_process();
+    if (journal.is_open())
+        journal.host_finding(finding, report);
+    else
+        std::fputs(report.c_str(), stderr);
+}
+
+streams::OperationOrder& order() {
+    return driver::StreamWork::of_this_process().order();
+}
+
+}  // namespace
+
 void tell_of_host(FindingKind kind, std::string message, findings::CallChain place, std::uint64_t count) {
     Finding finding;
     finding.kind = kind;
@@ -71,12 +92,25 @@ void tell_of_host(FindingKind kind, std::string message, findings::CallChain pla
     finding.message = std::move(message);
     finding.location = std::move(place);
     finding.count = count;
-    const std::string report = findings::text_report(finding, {});
-    const auto& journal = driver::ProgramJournal::of_this_process();
-    if (journal.is_open())
-        journal.host_finding(finding, report);
-    else
-        std::fputs(report.c_str(), stderr);
+    tell(finding);
+}
+
+void look_for_stream_races(const driver::Context& device) {
+    if (!wanted_checks().races) return;
+    if (const auto engine = device.engine()) engine->look_for_races_between_streams();
+}
+
+void tell_stream_races() {
+    if (!order().is_kept()) return;
+    for (const auto& context : driver::Context::all())
+        if (const auto engine = context->engine())
+            for (const Finding& each : engine->take_races_of_copies()) tell(each);
+}
+
+std::string place_in_stream(const HostCall& host) {
+    if (!order().is_kept()) return {};
+    const std::string place = cuda_cpp::host_place(host.return_address);
+    return place.starts_with("at ") ? place.substr(3) : place;
 }
 
 void tell_unwritten(const HostCall& host, const std::shared_ptr<driver::Context>& current, const Side& source,

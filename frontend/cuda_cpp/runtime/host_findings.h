@@ -19,7 +19,17 @@ namespace cudasim::cudart {
 void tell_of_host(findings::FindingKind kind, std::string message, findings::CallChain place,
                   std::uint64_t count = 1);
 
-/// The host is about to copy memory of a device. Tells of bytes that nobody wrote, where the option check
+/// The program has a stream of its own: from now on operations of this device are compared with those that
+/// nothing orders, where the option check asks for races.
+void look_for_stream_races(const driver::Context& device);
+
+/// Tells of the races of copies with what is in other streams, since the last call.
+void tell_stream_races();
+
+/// The host's line, for what streams note of an operation; empty where they note nothing.
+[[nodiscard]] std::string place_in_stream(const HostCall& host);
+
+/// The host has copied memory of a device. Tells of bytes that nobody wrote, where the option check
 /// looks for them (`init`), once for each place of the program. Bytes that are missing at the same offsets of
 /// each of some structures, which lie one behind the other, are padding.
 void tell_unwritten(const HostCall& host, const std::shared_ptr<driver::Context>& current, const Side& source,

@@ -1,15 +1,13 @@
 // See kernels.h.
 #include "frontend/cuda_cpp/runtime/kernels.h"
 
-#include <cxxabi.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 
 #include "simulator/driver/error.h"
 #include "simulator/execution/launch_limits.h"
 #include "simulator/image/linking.h"
+#include "simulator/image/source_names.h"
 #include "simulator/jit/compiler.h"
 
 namespace cudasim::cudart {
@@ -17,7 +15,7 @@ namespace {
 
 driver::LaunchPlan plan_of(const driver::Function& function, const execution::LaunchOptions& options) {
     auto plan = function.plan({}, options);
-    plan.display_name = demangled(function.name());
+    plan.display_name = image::demangled(function.name());
     return plan;
 }
 
@@ -27,16 +25,6 @@ std::uint64_t threads_of(const driver::LaunchPlan& plan, std::uint64_t most) {
 }
 
 }  // namespace
-
-std::string demangled(const std::string& name) {
-    if (!name.starts_with("_Z")) return name;  // "f" would be the type float
-    int status = 0;
-    char* const text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
-    if (text == nullptr || status != 0) return name;
-    std::string result = text;
-    std::free(text);
-    return result;
-}
 
 const image::KernelImage& EmbeddedCode::image() const {
     std::call_once(is_linked_,

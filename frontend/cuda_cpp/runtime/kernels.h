@@ -84,8 +84,4 @@ class PreparedKernel {
     std::atomic<std::int64_t> allowed_shared_{-1};
     mutable std::atomic<std::int64_t> static_shared_{-1};
 };
-
-/// "scale<float>(float*, int)" of a mangled name; the name itself where it is none.
-[[nodiscard]] std::string demangled(const std::string& name);
-
 }  // namespace cudasim::cudart

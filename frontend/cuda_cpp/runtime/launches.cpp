@@ -15,6 +15,7 @@
 #include "frontend/cuda_cpp/host_code/host_lines.h"
 #include "frontend/cuda_cpp/runtime/calls.h"
 #include "frontend/cuda_cpp/runtime/host_calls.h"
+#include "frontend/cuda_cpp/runtime/host_findings.h"
 #include "frontend/cuda_cpp/runtime/kept_signals.h"
 #include "frontend/cuda_cpp/runtime/launch_runner.h"
 #include "frontend/cuda_cpp/runtime/of_thread.h"
@@ -312,7 +313,7 @@ void launch_or_throw(const LaunchRequest& request) {
                  host = HostCall{request.call, request.return_address}] {
                     run(plan, buffer, {kernel, stream, host});
                 },
-                {});
+                {.place = place_in_stream({request.call, request.return_address})});
 }
 
 struct PushedConfiguration {

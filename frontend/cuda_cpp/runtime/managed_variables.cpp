@@ -8,6 +8,7 @@
 #include "frontend/cuda_cpp/images/managed_variables.h"
 #include "frontend/cuda_cpp/runtime/kernels.h"
 #include "simulator/driver/host_ranges.h"
+#include "simulator/image/source_names.h"
 
 namespace cudasim::cudart {
 ManagedVariables& ManagedVariables::of_this_process() {
@@ -76,7 +77,7 @@ void ManagedVariables::bind(const std::shared_ptr<driver::Module>& module,
         const auto at = reinterpret_cast<std::uint64_t>(address);
         auto& device = context->engine()->device;
         if (variable.contexts.insert(context->id()).second) {
-            device.adopt(at, variable.bytes, demangled(variable.name));
+            device.adopt(at, variable.bytes, image::demangled(variable.name));
             context->engine()->written_memory().shared_with_others(at);
             (void)driver::HostRanges::of_this_process().add(
                 {at, variable.bytes, driver::HostMemory::managed, false, context});

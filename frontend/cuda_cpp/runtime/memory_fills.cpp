@@ -14,7 +14,7 @@ namespace {
 void fill_bytes(const HostCall& host, const Side& side, int value, const Box& box,
                 const cudaStream_t* stream) {
     const auto current = Process::get().current();
-    fill(host.function, current, side, static_cast<unsigned char>(value), 1, box,
+    fill(host, current, side, static_cast<unsigned char>(value), 1, box,
          stream_if(current, stream, host.function));
 }
 

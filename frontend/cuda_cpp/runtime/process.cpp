@@ -10,6 +10,7 @@
 #include "frontend/cuda_cpp/host_code/call_labels.h"
 #include "frontend/cuda_cpp/runtime/environment_option.h"
 #include "frontend/cuda_cpp/runtime/host_accesses.h"
+#include "frontend/cuda_cpp/runtime/host_findings.h"
 #include "frontend/cuda_cpp/runtime/launch_runner.h"
 #include "frontend/cuda_cpp/runtime/memory_findings.h"
 #include "frontend/cuda_cpp/runtime/unchecked_launches.h"
@@ -47,7 +48,10 @@ void end_kernels_in_background() {
 void end_of_program(int status, void*) {
     if (launches_run) {
         end_kernels_in_background();
-        if (Process::get().has_made_devices()) tell_memory_at_end();
+        if (Process::get().has_made_devices()) {
+            tell_stream_races();
+            tell_memory_at_end();
+        }
         LaunchRunner::of_this_process().finish();
     }
     const bool unchecked = report_unchecked_launches();

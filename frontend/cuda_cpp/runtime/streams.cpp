@@ -7,6 +7,7 @@
 #include "frontend/cuda_cpp/runtime/calls.h"
 #include "frontend/cuda_cpp/runtime/device_settings.h"
 #include "frontend/cuda_cpp/runtime/handles.h"
+#include "frontend/cuda_cpp/runtime/host_findings.h"
 #include "frontend/cuda_cpp/runtime/process.h"
 #include "simulator/driver/stream_work.h"
 #include "simulator/memory/host_guard.h"
@@ -22,6 +23,7 @@ cudaError_t make_stream(const char* name, cudaStream_t* stream, unsigned flags, 
         if (flags > cudaStreamNonBlocking)
             fail(name, cudaErrorInvalidValue, "unknown flags " + std::to_string(flags));
         const auto current = Process::get().usable(name);
+        look_for_stream_races(*current);
         *stream = Handles::of_this_process().make_stream(
             current->device(), flags, std::clamp(priority, greatest_stream_priority, least_stream_priority));
     });
