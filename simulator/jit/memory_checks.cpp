@@ -16,7 +16,7 @@ namespace {
 
 using namespace llvm;
 
-/// Longer accesses (whole structs) are left to the engine.
+/// Longer accesses and copies (whole structs) are left to the engine.
 constexpr std::uint64_t largest_inline = 64;
 
 struct CheckedAccess : MemoryAccess {
@@ -39,7 +39,10 @@ class MemoryChecks {
         for (Instruction& instruction : instructions(function_)) {
             if (needs_no_memory_check(instruction)) continue;
             for (const MemoryAccess& access : memory_accesses_of(instruction, data_layout_)) {
-                if (!is_known_fine(access)) needed.push_back({access, capture_before(instruction)});
+                if (is_known_fine(access)) continue;
+                CheckedAccess& made = needed.emplace_back(access, capture_before(instruction));
+                if (const auto bytes = constant_bytes(access))
+                    made.fixed_bytes = *bytes, made.bytes = nullptr;
             }
         }
         locals_.protect();
@@ -144,19 +147,25 @@ class MemoryChecks {
         if (access.capture) copy_capture(*access.capture, *hook);
     }
 
-    /// True when the access may be illegal: shadow of its first and its last granule, and alignment.
+    /// True when the access may be illegal: shadow of all granules that it touches, and alignment.
     Value* failing_test(IRBuilder<>& builder, const CheckedAccess& access, Value* address, bool read_only) {
         const std::uint64_t bytes = access.fixed_bytes;
         Value* bad = nullptr;
         auto or_bad = [&](Value* condition) { bad = bad ? builder.CreateOr(bad, condition) : condition; };
-        // A naturally aligned access of up to 8 bytes lies in one granule.
-        const std::uint64_t last = bytes <= 8 && access.alignment >= bytes ? 0 : bytes - 1;
-        if (last != 0) or_bad(granule_test(builder, address, 1, read_only));
-        Value* end = last == 0 ? address : builder.CreateAdd(address, builder.getInt64(last));
-        or_bad(granule_test(builder, end, last == 0 ? bytes : 1, read_only));
-        // Longer than two granules: those in between could be a hole.
-        for (std::uint64_t middle = 8; middle < last; middle += 8) {
-            or_bad(granule_test(builder, builder.CreateAdd(address, builder.getInt64(middle)), 1, read_only));
+        const bool whole_granules = access.alignment >= 8 && bytes > 8 && isPowerOf2_64(bytes);
+        if (whole_granules) {
+            or_bad(granules_test(builder, address, bytes / 8, read_only));
+        } else {
+            for (std::uint64_t first = 0; first < bytes; first += 8) {
+                Value* part = first == 0 ? address : builder.CreateAdd(address, builder.getInt64(first));
+                or_bad(granule_test(builder, part, bytes - first, access.alignment, read_only));
+            }
+            // Unless it is aligned so that it cannot, it may end in one granule more.
+            const std::uint64_t rest = bytes % 8 == 0 ? 8 : bytes % 8;
+            if (access.alignment < PowerOf2Ceil(rest)) {
+                Value* last = builder.CreateAdd(address, builder.getInt64(bytes - 1));
+                or_bad(granule_test(builder, last, 1, 1, read_only));
+            }
         }
         if (access.alignment > 1) {
             Value* low = builder.CreateAnd(address, builder.getInt64(access.alignment - 1));
@@ -165,20 +174,42 @@ class MemoryChecks {
         return bad;
     }
 
-    /// (address & 7) + bytes > shadow[address >> 3]
-    Value* granule_test(IRBuilder<>& builder, Value* address, std::uint64_t bytes, bool read_only) {
+    /// The shadow of one granule or of several.
+    Value* shadow_of(IRBuilder<>& builder, Value* address, std::uint64_t granules) {
         Value* shadow = head_.block_field(offsetof(BlockContext, shadow_base), builder.getPtrTy());
         Value* slot =
             builder.CreateGEP(builder.getInt8Ty(), shadow, builder.CreateLShr(address, shadow_granule_log2));
-        auto* load = builder.CreateLoad(builder.getInt8Ty(), slot);
+        Type* type = builder.getIntNTy(static_cast<unsigned>(8 * granules));
+        auto* load = builder.CreateAlignedLoad(type, slot, Align(1));
         mark_internal(*load);
-        Value* open = builder.CreateSExt(load, builder.getInt32Ty());
+        return load;
+    }
+
+    /// Whether not all of the granules from an aligned address on are open as a whole. Where reading is
+    /// enough, some of which are read-only and others not are left to the engine.
+    Value* granules_test(IRBuilder<>& builder, Value* address, std::uint64_t granules, bool read_only) {
+        Value* shadow = shadow_of(builder, address, granules);
+        const auto differs = [&](std::int8_t each) {
+            const APInt all = APInt::getSplat(shadow->getType()->getIntegerBitWidth(),
+                                              APInt(8, static_cast<std::uint8_t>(each)));
+            return builder.CreateICmpNE(shadow, builder.getInt(all));
+        };
+        return read_only ? builder.CreateAnd(differs(8), differs(-8)) : differs(8);
+    }
+
+    /// (address & 7) + bytes > shadow[address >> 3], for those of the bytes that lie in that granule.
+    Value* granule_test(IRBuilder<>& builder, Value* address, std::uint64_t bytes, std::uint64_t alignment,
+                        bool read_only) {
+        Value* open = builder.CreateSExt(shadow_of(builder, address, 1), builder.getInt32Ty());
         if (read_only) open = builder.CreateBinaryIntrinsic(Intrinsic::abs, open, builder.getFalse());
-        Value* first =
-            builder.CreateAnd(builder.CreateTrunc(address, builder.getInt32Ty()), builder.getInt32(7));
-        Value* end = bytes == 8
-                         ? builder.getInt32(8)
-                         : builder.CreateAdd(first, builder.getInt32(static_cast<std::uint32_t>(bytes)));
+        Value* end = builder.getInt32(8);
+        if (bytes < 8) {
+            Value* first =
+                builder.CreateAnd(builder.CreateTrunc(address, builder.getInt32Ty()), builder.getInt32(7));
+            Value* beyond = builder.CreateAdd(first, builder.getInt32(static_cast<std::uint32_t>(bytes)));
+            const bool lies_inside = alignment >= PowerOf2Ceil(bytes);
+            end = lies_inside ? beyond : builder.CreateBinaryIntrinsic(Intrinsic::umin, beyond, end);
+        }
         return builder.CreateICmpSGT(end, open);
     }
 
@@ -193,7 +224,7 @@ class MemoryChecks {
 class MemoryCheckInstrumentation final : public Instrumentation {
   public:
     [[nodiscard]] std::string_view name() const override { return "memory_checks"; }
-    [[nodiscard]] std::uint32_t version() const override { return 3; }
+    [[nodiscard]] std::uint32_t version() const override { return 4; }
     [[nodiscard]] bool needs_redzones() const override { return true; }
 
     /// A dead load out of bounds is a finding all the same.

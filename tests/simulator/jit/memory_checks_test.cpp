@@ -1,6 +1,8 @@
 // Memory checks (C1): which accesses reach the engine's decision, and which cost nothing.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "kernels.h"
 #include "machine.h"
 
@@ -153,6 +155,78 @@ define void @f(ptr addrspace(1) %in, ptr addrspace(1) %out) {
     m.run("f", {}, {in.address() + 16, out.address()});
     ASSERT_EQ(m.events.size(), 1U);
     EXPECT_EQ(m.events[0].values[1], 16);
+}
+
+/// Copies from and to every place around memory, of which `granules` says how many of each 8 bytes may be
+/// accessed, below 0 read only.
+void expect_exact_copies(Machine& m, unsigned bytes, unsigned alignment,
+                         const std::vector<std::int8_t>& granules) {
+    alignas(64) static std::int8_t memory[256], target[64];
+    auto& shadow = Shadow::instance();
+    for (std::size_t i = 0; i < granules.size(); ++i)
+        shadow.set(memory + 64 + 8 * i, static_cast<std::uint64_t>(std::abs(granules[i])),
+                   granules[i] < 0 ? -1 : 1);
+    shadow.set(target, sizeof(target), 1);
+    const unsigned first = 48, count = 96;  // thread i copies from or to byte first + i
+    const auto memory_there = reinterpret_cast<std::uint64_t>(memory) + first;
+    const auto memory_here = reinterpret_cast<std::uint64_t>(target);
+    for (const bool write : {false, true}) {
+        m.run(write ? "write" : "read", {{1, 1, 1}, {count, 1, 1}}, {memory_there, memory_here});
+        const auto failed = m.of("access_check");
+        std::size_t next = 0;
+        for (unsigned i = 0; i < count; ++i) {
+            const std::uint64_t there = memory_there + i;
+            if (there % alignment == 0 && shadow.allows(there, bytes, write)) continue;
+            ASSERT_LT(next, failed.size()) << bytes << " bytes at " << i << ", write: " << write;
+            EXPECT_EQ(failed[next].thread, i) << bytes << " bytes, write: " << write;
+            EXPECT_EQ(failed[next].values[0], static_cast<std::int64_t>(there));
+            EXPECT_EQ(failed[next].values[1], bytes);
+            ++next;
+        }
+        EXPECT_EQ(next, failed.size()) << bytes << " bytes, write: " << write;
+    }
+    shadow.set(memory, sizeof(memory), 0);
+    shadow.set(target, sizeof(target), 0);
+}
+
+TEST_P(MemoryChecks, copies_of_a_constant_length_are_checked_exactly) {
+    const std::pair<unsigned, unsigned> copies[] = {{1, 1},  {3, 1},  {4, 2},  {6, 2},   {8, 4},
+                                                    {8, 8},  {12, 4}, {12, 1}, {16, 16}, {16, 8},
+                                                    {16, 4}, {24, 8}, {31, 1}, {32, 16}, {64, 16}};
+    for (const auto& [bytes, alignment] : copies) {
+        const std::string pointer = "ptr addrspace(1) align " + std::to_string(alignment);
+        const auto copy = [&](const std::string& name, const std::string& to, const std::string& from) {
+            return "define void @" + name + R"((ptr addrspace(1) %memory, ptr addrspace(1) %target) {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %place = getelementptr i8, ptr addrspace(1) %memory, i32 %tid
+  call void @llvm.memcpy.p1.p1.i64()" +
+                   pointer + to + ", " + pointer + from + ", i64 " + std::to_string(bytes) + R"(, i1 false)
+  ret void
+}
+)";
+        };
+        auto m =
+            machine("declare void @llvm.memcpy.p1.p1.i64(ptr addrspace(1), ptr addrspace(1), i64, i1)\n" +
+                    copy("read", " %target", " %place") + copy("write", " %place", " %target") +
+                    kernels({"read", "write"}));
+        expect_exact_copies(m, bytes, alignment, {8, 8, 8, 8, 8, 8, 8, 8, 4});
+        expect_exact_copies(m, bytes, alignment, {8, 5, 8, 8, 0, 8, 8, 7, 8, 8, 3});
+        expect_exact_copies(m, bytes, alignment, {8, 8, -8, -8, -8, -4, 8, 8, -8, 8});
+    }
+}
+
+TEST_P(MemoryChecks, legal_copies_of_vectors_never_call_the_engine) {
+    Buffer<std::int32_t> in({1, 2, 3, 4}), out({0, 0, 0, 0});
+    auto m = machine(R"(
+declare void @llvm.memcpy.p1.p1.i64(ptr addrspace(1), ptr addrspace(1), i64, i1)
+define void @f(ptr addrspace(1) %in, ptr addrspace(1) %out) {
+  call void @llvm.memcpy.p1.p1.i64(ptr addrspace(1) align 16 %out, ptr addrspace(1) align 16 %in, i64 16, i1 false)
+  ret void
+}
+)" + kernels({"f"}));
+    m.run("f", {}, {in.address(), out.address()});
+    EXPECT_TRUE(m.events.empty());
+    EXPECT_EQ(out.values(), in.values());
 }
 
 TEST_P(MemoryChecks, copies_are_checked_over_their_whole_length) {
