@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,11 +53,11 @@ struct Rule {
 /// What the rule makes of operands of these types; without a result where it is not for them.
 /// @param at the instruction that the operation belongs to
 [[nodiscard]] Resolution by_rule(Program& program, const Instruction& at, const Rule& rule,
-                                 const std::vector<TypeRef>& operands, Operator op = Operator::add);
+                                 std::initializer_list<TypeRef> operands, Operator op = Operator::add);
 /// What the first of the rules makes of them that is for them.
 [[nodiscard]] Resolution by_first_rule(Program& program, const Instruction& at,
                                        std::span<const Rule* const> rules,
-                                       const std::vector<TypeRef>& operands, Operator op = Operator::add);
+                                       std::initializer_list<TypeRef> operands, Operator op = Operator::add);
 
 /// A rule that is found by the name of what is called.
 using Callable = Rule;

@@ -1,5 +1,5 @@
-// Types to a fixpoint: each round types every instruction from its operands; phis widen until nothing
-// changes. Numbers only widen (promotion.h), so it ends.
+// Types to a fixpoint: each round types the instructions whose operands have got other types since they were
+// typed last; phis widen until nothing changes. Numbers only widen (promotion.h), so it ends.
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -56,6 +56,7 @@ class Inference {
             for (const Phi& phi : graph_.blocks[id].phis)
                 changed |= update(graph_.versions[phi.version].type, join(id, phi));
             expand_spread_arguments(program_, graph_, id);
+            typed_.resize(graph_.instructions.size());
             for (ValueId value : graph_.blocks[id].instructions) {
                 program_.request.check_cancelled();
                 changed |= step(graph_.instructions[value]);
@@ -70,15 +71,30 @@ class Inference {
         for (ValueId operand : instruction.operands) {
             if (!type(operand)) return false;
         }
+        if (is_known(instruction)) return false;
+        const std::size_t open_calls = program_.open_calls();
         const TypeRef result = infer(instruction);
         if (!result) return false;
+        const bool by_operands = instruction.opcode != Opcode::load && program_.open_calls() == open_calls;
+        Typed& typed = typed_[instruction.id];
+        typed.at = by_operands ? ++clock_ : never;
         if (result->is(TypeKind::tuple) && result->values > largest_tuple) {
             refuse_unsupported("tuples of more than " + std::to_string(largest_tuple) +
                                    " values are not supported in kernels",
                                instruction.location);
         }
         if (instruction.opcode == Opcode::store) update(graph_.versions[instruction.version].type, result);
-        return update(instruction.type, result);
+        if (!update(instruction.type, result)) return false;
+        typed.changed = clock_;
+        return true;
+    }
+
+    /// Whether what the instruction means has been found from the types that its operands have now, and from
+    /// nothing else.
+    bool is_known(const Instruction& in) const {
+        const std::uint32_t at = typed_[in.id].at;
+        return at != never && std::ranges::all_of(
+                                  in.operands, [&](ValueId operand) { return typed_[operand].changed < at; });
     }
 
     /// `if x is None` is decided by the type of x (unless it is optional): the other side is neither typed
@@ -280,8 +296,8 @@ class Inference {
         return call;
     }
 
-    Resolution& resolved(const Instruction& in, Resolution resolution) {
-        return specialisation_.resolutions.insert_or_assign(in.id, std::move(resolution)).first->second;
+    const Resolution& resolved(const Instruction& in, Resolution resolution) {
+        return specialisation_.resolutions.put(in.id, std::move(resolution));
     }
 
     TypeRef build_tuple(const Instruction& in) {
@@ -367,15 +383,15 @@ class Inference {
 
     /// @param sources operand of the call for each of the rule's parameters, 0 for a method's own object
     TypeRef rule_call(const Instruction& in, const Rule& rule, std::vector<std::uint32_t> sources) {
-        Resolution& bound =
-            resolved(in, {.rule = &rule, .sources = std::move(sources), .called = type(in.operands[0])});
+        Resolution bound{.rule = &rule, .sources = std::move(sources), .called = type(in.operands[0])};
         CallTyping typing{program_, rule, in, bound, {}};
         for (std::uint32_t operand : bound.sources) {
             TypeRef argument = operand == nothing ? nullptr : type(in.operands[operand]);
             if (argument && !rule.takes_optional) argument = argument->present();
             typing.arguments.push_back(operand == 0 ? argument->element() : argument);
         }
-        return bound.result = rule.type(typing);
+        bound.result = rule.type(typing);
+        return resolved(in, std::move(bound)).result;
     }
 
     TypeRef function_call(const Instruction& in, std::uint32_t function) {
@@ -484,6 +500,14 @@ class Inference {
     Specialisation& specialisation_;
     FlowGraph& graph_;
     std::vector<char> reachable_;  ///< by block
+
+    static constexpr std::uint32_t never = 0;
+    struct Typed {
+        std::uint32_t at = never;       ///< when it was typed last, by its operands only
+        std::uint32_t changed = never;  ///< when its type became another one
+    };
+    std::vector<Typed> typed_;  ///< by ValueId
+    std::uint32_t clock_ = never;
 };
 
 }  // namespace

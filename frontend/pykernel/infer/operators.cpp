@@ -1,5 +1,6 @@
 #include "frontend/pykernel/infer/operators.h"
 
+#include <algorithm>
 #include <array>
 #include <iterator>
 
@@ -16,7 +17,7 @@ const char* function_name(Operator op) {
 }
 
 Resolution by_rule(Program& program, const Instruction& at, const Rule& rule,
-                   const std::vector<TypeRef>& operands, Operator op) {
+                   std::initializer_list<TypeRef> operands, Operator op) {
     Resolution found{.rule = &rule, .op = op};
     CallTyping typing{program, rule, at, found, operands};
     if (!rule.takes_optional)
@@ -25,19 +26,37 @@ Resolution by_rule(Program& program, const Instruction& at, const Rule& rule,
     return found;
 }
 
+/// What a rule has written that is not for the operands.
+static void forget(Resolution& found) {
+    found.rule = nullptr;
+    found.op = Operator::add;
+    found.parameters.clear();
+    found.inner.clear();
+    found.positions.clear();
+    found.field = nullptr;
+    found.global = nullptr;
+    found.sources.clear();
+    found.function = nullptr;
+}
+
 Resolution by_first_rule(Program& program, const Instruction& at, std::span<const Rule* const> rules,
-                         const std::vector<TypeRef>& operands, Operator op) {
-    std::vector<TypeRef> raw = operands, present;
-    for (TypeRef operand : operands) present.push_back(operand->present());
+                         std::initializer_list<TypeRef> operands, Operator op) {
+    std::vector<TypeRef> present = operands, raw;
+    for (TypeRef& operand : present) operand = operand->present();
+    const bool is_optional = !std::ranges::equal(present, operands);
+    if (is_optional) raw = operands;
+    Resolution found;
     for (const Rule* rule : rules) {
-        Resolution found{.rule = rule, .op = op};
-        std::vector<TypeRef>& given = rule->takes_optional ? raw : present;
+        found.rule = rule;
+        found.op = op;
+        std::vector<TypeRef>& given = is_optional && rule->takes_optional ? raw : present;
         CallTyping typing{program, *rule, at, found, std::move(given)};
         found.result = rule->type(typing);
-        if (found.result) return found;
+        if (found.result) break;
         given = std::move(typing.arguments);
+        forget(found);
     }
-    return {};
+    return found;
 }
 
 Resolution find_binary(Program& program, const Instruction& at, Operator op, TypeRef left, TypeRef right) {

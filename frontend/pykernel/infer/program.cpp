@@ -9,6 +9,14 @@
 
 namespace cudasim::pykernel {
 
+Resolution& Resolutions::put(ValueId id, Resolution resolution) {
+    if (id >= places_.size()) places_.resize(id + 1, nothing);
+    std::uint32_t& place = places_[id];
+    if (place != nothing) return found_[place] = std::move(resolution);
+    place = static_cast<std::uint32_t>(found_.size());
+    return found_.emplace_back(std::move(resolution));
+}
+
 Program::Program(const Request& request) : request(request) {}
 
 Specialisation& Program::make(std::uint32_t function, const std::vector<TypeRef>& arguments) {
@@ -45,7 +53,7 @@ std::uint32_t Program::inner_function(const FunctionSource& outer, const Functio
 
 void Program::build(Specialisation& specialisation) {
     const FunctionSource& source = this->source(specialisation.function);
-    specialisation.resolutions.clear();
+    specialisation.resolutions = {};
     in_source(source, [&] {
         specialisation.graph = build_flow_graph(
             source, constants_, specialisation.unrolled,
@@ -93,6 +101,7 @@ Specialisation& Program::specialise(std::uint32_t function, const std::vector<Ty
     } else if (!specialisation.finished) {
         infer(specialisation, call);
     }
+    if (!specialisation.finished) ++open_calls_;
     return specialisation;
 }
 

@@ -46,13 +46,25 @@ struct Resolution {
     TypeRef result = nullptr;            ///< of a function, which may not know it yet; of an operation
 };
 
+/// What the instructions of a function mean: operators, calls, attributes, subscripts, assignments.
+class Resolutions {
+  public:
+    [[nodiscard]] const Resolution& at(ValueId id) const { return found_.at(places_.at(id)); }
+    /// @return what the instruction means, until the next call
+    Resolution& put(ValueId id, Resolution resolution);
+
+  private:
+    std::vector<std::uint32_t> places_;  ///< by ValueId: the place in `found_`, or `nothing`
+    std::vector<Resolution> found_;
+};
+
 /// A function for one list of argument types: what Numba calls an overload.
 struct Specialisation {
     std::uint32_t function = 0;  ///< index into Request::functions
     std::vector<TypeRef> arguments;
     FlowGraph graph;
-    std::map<ValueId, Resolution> resolutions;  ///< of operators, calls, attributes, subscripts, assignments
-    UnrolledSizes unrolled;                     ///< loops over literal_unroll(), as far as known
+    Resolutions resolutions;
+    UnrolledSizes unrolled;    ///< loops over literal_unroll(), as far as known
     TypeRef result = nullptr;  ///< so far, while its types are being inferred; null: not known yet
     std::string symbol;
     TypeRef declared_result = nullptr;
@@ -85,6 +97,9 @@ class Program {
     /// result may not be known yet. @throws SourceError
     [[nodiscard]] Specialisation& specialise(std::uint32_t function, const std::vector<TypeRef>& given,
                                              Location call);
+    /// Counts the times that specialise() gave a function whose types were not final: what depends on it may
+    /// mean something else later.
+    [[nodiscard]] std::size_t open_calls() const { return open_calls_; }
     /// Function `function` of Request::functions or, numbered from `first_inner`, of the functions inside
     /// them that are passed on as values.
     static constexpr std::uint32_t first_inner = 1U << 31;
@@ -158,6 +173,7 @@ class Program {
     std::map<std::string, std::uint32_t, std::less<>> library_;
     std::vector<Specialisation*> inferring_;   ///< from the outermost inwards
     std::vector<Specialisation*> unfinished_;  ///< members of cycles of calls
+    std::size_t open_calls_ = 0;
 };
 
 /// How badly a value fits a declared type, 0 for exactly; empty when it cannot be converted.

@@ -62,6 +62,8 @@ TypeRef TypeTable::date(TypeKind kind, int unit) {
 }
 
 TypeRef TypeTable::literal(TypeRef base, std::int64_t value) {
+    const auto [known, is_new] = literals_.try_emplace({base, value});
+    if (!is_new) return known->second;
     Type type = *base;
     type.literal = value;
     type.plain = without_literal(base);
@@ -70,7 +72,7 @@ TypeRef TypeTable::literal(TypeRef base, std::int64_t value) {
                               : base->is_signed ? std::to_string(value)
                                                 : std::to_string(static_cast<std::uint64_t>(value));
     type.name = "Literal[" + std::string(is_bool ? "bool" : "int") + "](" + shown + ")";
-    return intern(std::move(type), base->name);
+    return known->second = intern(std::move(type), base->name);
 }
 
 TypeRef TypeTable::text(std::string_view value) {
@@ -124,7 +126,10 @@ bool Type::is_uniform_tuple() const {
 }
 
 TypeRef TypeTable::tuple(std::vector<TypeRef> elements) {
-    return make_tuple({}, {}, std::move(elements));
+    const auto known = tuples_.find(elements);
+    if (known != tuples_.end()) return known->second;
+    const TypeRef made = make_tuple({}, {}, elements);
+    return tuples_.emplace(std::move(elements), made).first->second;
 }
 
 TypeRef TypeTable::named_tuple(std::string_view class_name, std::vector<std::string> names,
@@ -308,81 +313,81 @@ TypeRef TypeTable::dim3(const GlobalValue& global) {
 }
 
 TypeRef TypeTable::scalar_named(std::string_view name) const {
-    using Row = std::pair<std::string_view, TypeRef>;
-    const Row rows[] = {
-        {"bool", boolean},
-        {"boolean", boolean},
-        {"bool_", boolean},
-        {"?", boolean},
-        {"b1", boolean},
-        {"int8", int8},
-        {"i1", int8},
-        {"b", int8},
-        {"byte", int8},
-        {"int16", int16},
-        {"i2", int16},
-        {"h", int16},
-        {"short", int16},
-        {"int32", int32},
-        {"i4", int32},
-        {"i", int32},
-        {"intc", int32},
-        {"int64", int64},
-        {"i8", int64},
-        {"l", int64},
-        {"q", int64},
-        {"int", int64},
-        {"intp", int64},
-        {"int_", int64},
-        {"long", int64},
-        {"longlong", int64},
-        {"uint8", uint8},
-        {"u1", uint8},
-        {"B", uint8},
-        {"ubyte", uint8},
-        {"uint16", uint16},
-        {"u2", uint16},
-        {"H", uint16},
-        {"ushort", uint16},
-        {"uint32", uint32},
-        {"u4", uint32},
-        {"I", uint32},
-        {"uintc", uint32},
-        {"uint64", uint64},
-        {"u8", uint64},
-        {"L", uint64},
-        {"Q", uint64},
-        {"uint", uint64},
-        {"uintp", uint64},
-        {"ulonglong", uint64},
-        {"float32", float32},
-        {"f4", float32},
-        {"f", float32},
-        {"single", float32},
-        {"float64", float64},
-        {"f8", float64},
-        {"d", float64},
-        {"double", float64},
-        {"float", float64},
-        {"none", none},
-        {"__nv_bfloat16", bfloat16},
-        {"bfloat16", bfloat16},
-        {"float16", float16},
-        {"f2", float16},
-        {"e", float16},
-        {"half", float16},
-        {"complex64", complex64},
-        {"c8", complex64},
-        {"F", complex64},
-        {"csingle", complex64},
-        {"complex128", complex128},
-        {"c16", complex128},
-        {"D", complex128},
-        {"cdouble", complex128},
-        {"complex", complex128},
+    using Row = std::pair<std::string_view, TypeRef TypeTable::*>;
+    static constexpr Row rows[] = {
+        {"bool", &TypeTable::boolean},
+        {"boolean", &TypeTable::boolean},
+        {"bool_", &TypeTable::boolean},
+        {"?", &TypeTable::boolean},
+        {"b1", &TypeTable::boolean},
+        {"int8", &TypeTable::int8},
+        {"i1", &TypeTable::int8},
+        {"b", &TypeTable::int8},
+        {"byte", &TypeTable::int8},
+        {"int16", &TypeTable::int16},
+        {"i2", &TypeTable::int16},
+        {"h", &TypeTable::int16},
+        {"short", &TypeTable::int16},
+        {"int32", &TypeTable::int32},
+        {"i4", &TypeTable::int32},
+        {"i", &TypeTable::int32},
+        {"intc", &TypeTable::int32},
+        {"int64", &TypeTable::int64},
+        {"i8", &TypeTable::int64},
+        {"l", &TypeTable::int64},
+        {"q", &TypeTable::int64},
+        {"int", &TypeTable::int64},
+        {"intp", &TypeTable::int64},
+        {"int_", &TypeTable::int64},
+        {"long", &TypeTable::int64},
+        {"longlong", &TypeTable::int64},
+        {"uint8", &TypeTable::uint8},
+        {"u1", &TypeTable::uint8},
+        {"B", &TypeTable::uint8},
+        {"ubyte", &TypeTable::uint8},
+        {"uint16", &TypeTable::uint16},
+        {"u2", &TypeTable::uint16},
+        {"H", &TypeTable::uint16},
+        {"ushort", &TypeTable::uint16},
+        {"uint32", &TypeTable::uint32},
+        {"u4", &TypeTable::uint32},
+        {"I", &TypeTable::uint32},
+        {"uintc", &TypeTable::uint32},
+        {"uint64", &TypeTable::uint64},
+        {"u8", &TypeTable::uint64},
+        {"L", &TypeTable::uint64},
+        {"Q", &TypeTable::uint64},
+        {"uint", &TypeTable::uint64},
+        {"uintp", &TypeTable::uint64},
+        {"ulonglong", &TypeTable::uint64},
+        {"float32", &TypeTable::float32},
+        {"f4", &TypeTable::float32},
+        {"f", &TypeTable::float32},
+        {"single", &TypeTable::float32},
+        {"float64", &TypeTable::float64},
+        {"f8", &TypeTable::float64},
+        {"d", &TypeTable::float64},
+        {"double", &TypeTable::float64},
+        {"float", &TypeTable::float64},
+        {"none", &TypeTable::none},
+        {"__nv_bfloat16", &TypeTable::bfloat16},
+        {"bfloat16", &TypeTable::bfloat16},
+        {"float16", &TypeTable::float16},
+        {"f2", &TypeTable::float16},
+        {"e", &TypeTable::float16},
+        {"half", &TypeTable::float16},
+        {"complex64", &TypeTable::complex64},
+        {"c8", &TypeTable::complex64},
+        {"F", &TypeTable::complex64},
+        {"csingle", &TypeTable::complex64},
+        {"complex128", &TypeTable::complex128},
+        {"c16", &TypeTable::complex128},
+        {"D", &TypeTable::complex128},
+        {"cdouble", &TypeTable::complex128},
+        {"complex", &TypeTable::complex128},
     };
     for (const auto& [text, type] : rows) {
-        if (text == name) return type;
+        if (text == name) return this->*type;
     }
     return nullptr;
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "frontend/pykernel/syntax/global_value.h"
@@ -238,6 +239,9 @@ class TypeTable {
     TypeRef intern_by_identity(Type type, std::uint32_t site, std::size_t position);
     TypeRef intern(Type type, std::string_view key_suffix = {});
     std::map<std::string, std::unique_ptr<Type>, std::less<>> types_;
+    // Types that are asked for often, without making their names.
+    std::map<std::vector<TypeRef>, TypeRef> tuples_;
+    std::map<std::pair<TypeRef, std::int64_t>, TypeRef> literals_;
 };
 
 /// Whether a record begins with the fields of another, so that it can stand for that one (Numba's rule).
