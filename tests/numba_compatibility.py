@@ -29,6 +29,7 @@ DIFFERS = {
     ): "PTX only (no LTO-IR); kernels' array parameters are address, extents, strides",
     ("numba.cuda", "compile_all"): "with output='ptx'; there is no LTO-IR",
     ("numba.cuda.extending", "intrinsic"): "where numba is installed, in compiled kernels",
+    ("numba.cuda.extending", "overload_classmethod"): "where numba is installed",
     ("numba.cuda.extending", "lower_builtin"): "where numba is installed, in compiled kernels",
     **{
         ("numba.cuda.extending", name): "where numba is installed, in compiled kernels"
@@ -41,7 +42,6 @@ DIFFERS = {
             "lower_setattr",
             "lower_setattr_generic",
             "make_attribute_wrapper",
-            "overload_classmethod",
             "type_callable",
         )
     },  # fmt: skip

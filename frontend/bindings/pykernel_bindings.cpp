@@ -181,29 +181,26 @@ class PythonProgram final : public Resolver {
                                                  const std::vector<std::string>& arguments,
                                                  std::vector<std::string>& reasons) override {
         std::optional<Choice> answer;
-        std::string failed;
-        ask([&] {
+        ask_program([&](std::string& failed) {
             const py::tuple found = program_.attr("overload")(function, arguments);
             if (!found[0].is_none()) answer = choice(found[0]);
             reasons = py::cast<std::vector<std::string>>(found[1]);
             failed = py::cast<std::string>(found[2]);
         });
-        if (failed.empty()) return answer;
-        SourceError error(ErrorClass::lowering, failed, {});
-        error.standing = Standing::never;
-        error.is_final = true;
-        throw error;
+        return answer;
     }
 
     [[nodiscard]] std::optional<Extension> attribute(const std::string& type,
                                                      const std::string& name) override {
-        std::optional<std::pair<std::uint32_t, bool>> answer;
-        ask([&] {
-            answer = py::cast<std::optional<std::pair<std::uint32_t, bool>>>(
-                program_.attr("attribute")(type, name));
+        std::optional<Extension> answer;
+        ask_program([&](std::string& failed) {
+            const py::tuple found = program_.attr("attribute")(type, name);
+            if (!found[0].is_none())
+                answer = {.function = py::cast<std::uint32_t>(found[0]),
+                          .is_method = py::cast<bool>(found[1])};
+            failed = py::cast<std::string>(found[2]);
         });
-        if (!answer) return std::nullopt;
-        return Extension{.function = answer->first, .is_method = answer->second};
+        return answer;
     }
 
     [[nodiscard]] std::optional<std::uint32_t> operation(const std::string& name) override {
@@ -227,6 +224,18 @@ class PythonProgram final : public Resolver {
             read_libraries();
         });
         read();
+    }
+
+    /// @param question says why what the program has written for it fails, or nothing
+    template <typename Question>
+    void ask_program(const Question& question) {
+        std::string failed;
+        ask([&] { question(failed); });
+        if (failed.empty()) return;
+        SourceError error(ErrorClass::lowering, failed, {});
+        error.standing = Standing::never;
+        error.is_final = true;
+        throw error;
     }
 
     /// At the interpreter's end no thread but the host's gets the GIL.

@@ -4,8 +4,10 @@
 #include <llvm/IR/Constants.h>
 
 #include <algorithm>
+#include <array>
 
 #include "frontend/pykernel/calls/callables.h"
+#include "frontend/pykernel/infer/added_operations.h"
 #include "frontend/pykernel/infer/operators.h"
 #include "frontend/pykernel/infer/subscripts.h"
 
@@ -100,6 +102,18 @@ Emitted emit_set_item(CallEmission& call) {
     return call.apply(0, {call[0], call[1], call[2]});
 }
 
+TypeRef type_truth(const CallTyping& call) {
+    if (call[0]->is(TypeKind::added))
+        return meaning(call, resolve_added(call.program, call.call, "bool", std::array{call[0]}));
+    if (!call[0]->is(TypeKind::tuple)) call.no_match("operator.truth takes tuples");  // as Numba
+    return call.types().boolean;
+}
+
+Emitted emit_truth(CallEmission& call) {
+    if (!call.resolution.inner.empty()) return call.apply(0, {call[0]});
+    return call.emitter.number(call.emitter.truth(call[0]), call.call.type);
+}
+
 #define BINARY(name) {"operator." name, "a b", type_binary, emit_binary}
 #define UNARY(name) {"operator." name, "a", type_unary, emit_unary}
 constexpr Callable rows[] = {
@@ -139,6 +153,7 @@ constexpr Callable rows[] = {
     UNARY("pos"),
     UNARY("invert"),
     UNARY("not_"),
+    {"operator.truth", "a", type_truth, emit_truth},
     {"operator.contains", "a b", type_contains, emit_contains},
     {"operator.getitem", "a b", type_get_item, emit_binary},
     {"operator.setitem", "a b c", type_set_item, emit_set_item},

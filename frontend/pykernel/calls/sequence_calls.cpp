@@ -7,6 +7,7 @@
 #include "frontend/pykernel/emit/accumulator.h"
 #include "frontend/pykernel/emit/characters.h"
 #include "frontend/pykernel/emit/dates.h"
+#include "frontend/pykernel/infer/named_attributes.h"
 #include "frontend/pykernel/infer/operators.h"
 #include "frontend/pykernel/infer/subscripts.h"
 
@@ -287,15 +288,17 @@ Emitted emit_isinstance(CallEmission& call) {
 
 TypeRef type_hasattr(const CallTyping& call) {
     if (!call[1]->is(TypeKind::text)) call.no_match("RequireLiteralValue: the name must be a literal string");
-    bool found = true;
-    try {
-        const Instruction asked{
-            .opcode = Opcode::get_attribute, .location = call.call.location, .text = call[1]->text};
-        (void)resolve_attribute(call.program, asked, call[0]);
-    } catch (const SourceError&) {
-        found = call.program.ask_for_extension(call[0], call[1]->text) != nullptr;
-    }
+    const bool found = has_attribute(call.program, call[0], call[1]->text, call.call.location);
     return call.types().literal(call.types().boolean, found);
+}
+
+/// Of a value without the attribute (infer/named_attributes.h).
+TypeRef type_getattr(const CallTyping& call) {
+    return call[2];
+}
+
+Emitted emit_getattr(CallEmission& call) {
+    return call[2];
 }
 
 TypeRef type_type(const CallTyping& call) {
@@ -317,6 +320,7 @@ constexpr Callable rows[] = {
     {"tuple", "iterable=", type_tuple, emit_tuple},
     {"isinstance", "obj class_or_tuple", type_isinstance, emit_isinstance},
     {"hasattr", "object name", type_hasattr, emit_isinstance},
+    {"getattr", "object name default", type_getattr, emit_getattr},
     {"type", "object", type_type, emit_type},
 };
 

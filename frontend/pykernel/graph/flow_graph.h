@@ -34,7 +34,7 @@ enum class Opcode {
     load,           ///< variable, version
     store,          ///< variable, version; operands: value
     unary,          ///< op
-    binary,         ///< op
+    binary,         ///< op; text: "in place" of `x += y`
     get_attribute,  ///< text
     get_item,       ///< operands: container, index
     set_item,       ///< operands: container, index, value

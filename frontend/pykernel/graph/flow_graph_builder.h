@@ -37,6 +37,7 @@ class FlowGraphBuilder {
     void assign(const Expression& target, ValueId value, const Expression* syntax);
     void assign_statement(const Statement& statement);
     void augmented_assign(const Statement& statement);
+    ValueId in_place(const Statement& statement, ValueId old, ValueId change);
     void if_statement(const Statement& statement);
     void while_statement(const Statement& statement);
     void for_statement(const Statement& statement);

@@ -265,15 +265,20 @@ void FlowGraphBuilder::assign(const Expression& target, ValueId value, const Exp
     }
 }
 
+ValueId FlowGraphBuilder::in_place(const Statement& statement, ValueId old, ValueId change) {
+    const ValueId result = operation(Opcode::binary, statement.location, {old, change}, statement.op);
+    graph_.instructions[result].text = "in place";
+    return result;
+}
+
 void FlowGraphBuilder::augmented_assign(const Statement& statement) {
     const Expression& target = statement.targets[0];
-    const Location place = statement.location;
     if (target.kind == ExpressionKind::subscript) {
         const ValueId container = expression(target.operands[0]);
         const ValueId index = expression(target.operands[1]);
         const ValueId old = operation(Opcode::get_item, target.location, {container, index});
         const ValueId change = expression(statement.value);
-        const ValueId result = operation(Opcode::binary, place, {old, change}, statement.op);
+        const ValueId result = in_place(statement, old, change);
         operation(Opcode::set_item, target.location, {container, index, result});
         return;
     }
@@ -284,7 +289,7 @@ void FlowGraphBuilder::augmented_assign(const Statement& statement) {
                                     .operands = {object},
                                     .text = target.text});
         const ValueId change = expression(statement.value);
-        const ValueId result = operation(Opcode::binary, place, {old, change}, statement.op);
+        const ValueId result = in_place(statement, old, change);
         append({.opcode = Opcode::set_attribute,
                 .location = target.location,
                 .operands = {object, result},
@@ -293,7 +298,7 @@ void FlowGraphBuilder::augmented_assign(const Statement& statement) {
     }
     const ValueId old = expression(target);
     const ValueId change = expression(statement.value);
-    assign(target, operation(Opcode::binary, place, {old, change}, statement.op), nullptr);
+    assign(target, in_place(statement, old, change), nullptr);
 }
 
 void FlowGraphBuilder::if_statement(const Statement& statement) {

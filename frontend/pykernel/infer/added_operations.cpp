@@ -2,6 +2,7 @@
 #include "frontend/pykernel/infer/added_operations.h"
 
 #include <algorithm>
+#include <array>
 
 #include "frontend/pykernel/infer/operators.h"
 
@@ -77,6 +78,18 @@ std::optional<Resolution> added_operator(Program& program, Operator op, std::spa
     if (swapped) std::ranges::reverse(call->sources);
     if (swapped) call->result = program.types.boolean;
     return call;
+}
+
+std::optional<Resolution> added_in_place(Program& program, const Instruction& at, TypeRef left,
+                                         TypeRef right) {
+    std::string name = function_name(at.op);
+    if (name.ends_with('_')) name.pop_back();
+    try {
+        return added_operation(program, "operator.i" + name, std::array{left, right}, at.location);
+    } catch (const SourceError& refused) {
+        if (refused.error_class != ErrorClass::typing) throw;
+        return std::nullopt;
+    }
 }
 
 std::optional<Resolution> added_call(Program& program, const Instruction& call, const std::string& function,

@@ -21,6 +21,10 @@ namespace cudasim::pykernel {
 /// The same as added_operation() of an operator.
 [[nodiscard]] std::optional<Resolution> added_operator(Program& program, Operator op,
                                                        std::span<const TypeRef> operands, Location place);
+/// The same of `x += y` ("operator.iadd"); nullopt too where no implementation takes the types: then it is
+/// `x = x + y`.
+[[nodiscard]] std::optional<Resolution> added_in_place(Program& program, const Instruction& at, TypeRef left,
+                                                       TypeRef right);
 /// The same of a call of a function that the compiler knows, whose arguments may have names.
 /// @param types of the instruction's operands
 [[nodiscard]] std::optional<Resolution> added_call(Program& program, const Instruction& call,

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include "frontend/pykernel/infer/added_operations.h"
 #include "frontend/pykernel/infer/callable.h"
+#include "frontend/pykernel/infer/named_attributes.h"
 #include "frontend/pykernel/infer/operators.h"
 #include "frontend/pykernel/infer/program.h"
 #include "frontend/pykernel/infer/spread_calls.h"
@@ -59,12 +62,26 @@ class Inference {
             typed_.resize(graph_.instructions.size());
             for (ValueId value : graph_.blocks[id].instructions) {
                 program_.request.check_cancelled();
-                changed |= step(graph_.instructions[value]);
+                changed |= step_or_wait(graph_.instructions[value]);
             }
         }
         changed |= update(specialisation_.result, return_type());
         graph_.return_type = specialisation_.result;
+        if (refused_ && !changed) throw SourceError(*std::exchange(refused_, std::nullopt));
+        refused_.reset();
         return changed;
+    }
+
+    /// In a loop a variable may get its type later in this round: a refusal counts when nothing changes any
+    /// more.
+    bool step_or_wait(Instruction& instruction) {
+        try {
+            return step(instruction);
+        } catch (const SourceError& error) {
+            if (error.error_class != ErrorClass::typing) throw;
+            if (!refused_) refused_ = error;
+            return false;
+        }
     }
 
     bool step(Instruction& instruction) {
@@ -73,6 +90,7 @@ class Inference {
         }
         if (is_known(instruction)) return false;
         const std::size_t open_calls = program_.open_calls();
+        name_attribute(program_, graph_, instruction);
         const TypeRef result = infer(instruction);
         if (!result) return false;
         const bool by_operands = instruction.opcode != Opcode::load && program_.open_calls() == open_calls;
@@ -220,7 +238,7 @@ class Inference {
             case Opcode::unary:
                 return resolved(in, resolve_unary(program_, in, in.op, raw(0))).result;
             case Opcode::binary:
-                return resolved(in, resolve_binary(program_, in, in.op, raw(0), raw(1))).result;
+                return resolved(in, binary(in, raw(0), raw(1))).result;
             case Opcode::get_attribute:
                 return resolved(in, attribute(in, raw(0)->is(TypeKind::member) ? raw(0) : operand(0))).result;
             case Opcode::get_item:
@@ -264,6 +282,13 @@ class Inference {
         return nullptr;
     }
 
+    Resolution binary(const Instruction& in, TypeRef left, TypeRef right) {
+        if (!in.text.empty()) {
+            if (auto added = added_in_place(program_, in, left, right)) return std::move(*added);
+        }
+        return resolve_binary(program_, in, in.op, left, right);
+    }
+
     std::vector<TypeRef> operand_types(const Instruction& in) const {
         std::vector<TypeRef> types;
         for (ValueId operand : in.operands) types.push_back(type(operand));
@@ -281,7 +306,7 @@ class Inference {
         try {
             return resolve_attribute(program_, in, object);
         } catch (SourceError& error) {
-            const Extension* added = program_.ask_for_extension(object, in.text);
+            const Extension* added = program_.ask_for_extension(object, in.text, in.location);
             if (added) return extended(in, object, *added);
             error.is_final = true;
             throw;
@@ -499,7 +524,8 @@ class Inference {
     TypeTable& types_;
     Specialisation& specialisation_;
     FlowGraph& graph_;
-    std::vector<char> reachable_;  ///< by block
+    std::vector<char> reachable_;         ///< by block
+    std::optional<SourceError> refused_;  ///< the first of this round
 
     static constexpr std::uint32_t never = 0;
     struct Typed {

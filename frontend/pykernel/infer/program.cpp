@@ -189,9 +189,14 @@ const Extension* Program::extension(TypeRef type, const std::string& attribute) 
     return found == extensions_.end() ? nullptr : &found->second;
 }
 
-const Extension* Program::ask_for_extension(TypeRef type, const std::string& attribute) {
-    const auto added = request.resolver->attribute(type->request_name(), attribute);
-    return added ? &extensions_.insert_or_assign({type, attribute}, *added).first->second : nullptr;
+const Extension* Program::ask_for_extension(TypeRef type, const std::string& attribute, Location place) {
+    try {
+        const auto added = request.resolver->attribute(type->request_name(), attribute);
+        return added ? &extensions_.insert_or_assign({type, attribute}, *added).first->second : nullptr;
+    } catch (SourceError& error) {
+        error.location = place;
+        throw;
+    }
 }
 
 std::optional<std::uint32_t> Program::operation(const std::string& name) {

@@ -91,7 +91,9 @@ class Program {
     /// What a program has added to values of a type, if ask_for_extension() has found it; else null.
     [[nodiscard]] const Extension* extension(TypeRef type, const std::string& attribute) const;
     /// Asks whether a program has added it; null when not.
-    [[nodiscard]] const Extension* ask_for_extension(TypeRef type, const std::string& attribute);
+    /// @throws SourceError when what the program has written for it fails
+    [[nodiscard]] const Extension* ask_for_extension(TypeRef type, const std::string& attribute,
+                                                     Location place);
     /// The function for arguments of these types, typed once; for functions with declared signatures the one
     /// that fits best, so that `arguments` of the result say what to convert to. In a recursive call its
     /// result may not be known yet. @throws SourceError

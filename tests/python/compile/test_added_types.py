@@ -262,10 +262,10 @@ def constant_span(context, builder, kind, value):
 @pytest.mark.parametrize(
     ("statement", "said"),
     [
-        ("if made: out[0] = 1", "No implementation of function Function(<built-in function bool>)"),
-        ("out[0] = made[1]", "No implementation of function Function(<built-in function getitem>)"),
-        ("for each in made: out[0] = 1", "No implementation of function Function(<function getiter>)"),
-        ("out[0] = (made + made).begin", "No implementation of function Function(<built-in function add>)"),
+        ("if made: out[0] = 1", "function bool>)"),
+        ("out[0] = made[1]", "function getitem>)"),
+        ("for each in made: out[0] = 1", "function getiter>)"),
+        ("out[0] = (made + made).begin", "function add>)"),
         ("out[0] = made.colour", "Unknown attribute 'colour' of type Span"),
     ],
 )  # fmt: skip

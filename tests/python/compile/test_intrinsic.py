@@ -239,7 +239,7 @@ def test_code_that_cannot_be_generated_or_linked_is_refused(run_with_numba):
     )
     assert lines[2].startswith("LinkerError intrinsic broken") and "sin.unknown" in lines[2]
     assert "its code generator gives None, not a value of float64" in lines[-1]
-    assert done.stdout.count("in kernel\n        broken(out[0])\n        ^") == 2, done.stdout
+    assert done.stdout.count("in kernel\n        broken(out[0])\n        ^") == 3, done.stdout
 
 
 def test_it_can_give_arrays(run_with_numba):

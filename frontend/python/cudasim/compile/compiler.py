@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import inspect
 import re
 import sys
 from typing import TYPE_CHECKING
@@ -148,7 +149,7 @@ def _numba_symbol(pyfunc, argument_types):
 def _compile(pyfunc, argument_types, links, without_debuggers, **options_of_compiler):
     program = _Program(pyfunc, links, without_debuggers)
     refusal: Any = None
-    cause: BaseException | None = None
+    failure: BaseException | None = None
     try:
         result = _native.compile_python(
             program,
@@ -161,9 +162,11 @@ def _compile(pyfunc, argument_types, links, without_debuggers, **options_of_comp
         refusal = LinkerError(str(error))
     except _native.SourceError as error:
         refusal = _as_numba_error(error)
-        cause = program.failures.get(refusal.reason)
+        failure = program.failures.get(refusal.reason)
+    if failure is not None:
+        raise _located(failure, refusal) from failure.__cause__
     if refusal is not None:
-        raise refusal from cause
+        raise refusal
     for message, file, line in result["notes"]:
         warn_at("not-gpu-code", message, file, line)
     # Most names are those of the kernel's arguments, which need not be read.
@@ -190,7 +193,7 @@ class _Program:
     functions: that form. order: the functions themselves. sources: file → text. constants: see _frozen_constants.
     dispatchers: of the functions, by number. exceptions: what they raise.
     overloads: (number, argument types, result type) of each function for each combination of types that it was compiled for.
-    failures: why code could not be generated → the exception that a code generator raised, if any.
+    failures: what went wrong in what the program has written → the exception.
     """
 
     def __init__(self, pyfunc, links, without_debuggers):
@@ -238,9 +241,18 @@ class _Program:
         """
         try:
             return *self._overload(number, type_names), ""
-        except errors.LoweringError as error:
-            self.failures[str(error)] = error.__cause__
-            return None, [], str(error)
+        except Exception as error:  # whatever the program raises
+            return None, [], self._failed(error)
+
+    def _failed(self, error):
+        if isinstance(error, errors.NumbaError) and not isinstance(error, errors.LoweringError):
+            raise error
+        for described in self.functions:
+            if "node" not in described:  # it was being described
+                described.update(_without_parameters("failed"))
+        text = str(error) if isinstance(error, (errors.LoweringError, LinkerError)) else repr(error)
+        self.failures[text] = error
+        return text
 
     def _overload(self, number, type_names):
         overloaded = self._overloaded[number]
@@ -277,8 +289,14 @@ class _Program:
         return code.symbol, (code.parameters, code.result), code.frame_bytes
 
     def attribute(self, type_name, name):
-        """(Number of the overloaded function that a program has added as an attribute of values of a type, whether it is a
-        method), or None."""
+        """(Number of the overloaded function that a program has added as an attribute of values of a type or None, whether it is a
+        method, why what it has written for that fails or "")."""
+        try:
+            return *(self._attribute(type_name, name) or (None, False)), ""
+        except Exception as error:  # whatever the program raises
+            return None, False, self._failed(error)
+
+    def _attribute(self, type_name, name):
         kind = public(from_compiler(type_name))
         found = overloads.of_attribute(kind, name) if name in overloads.attribute_names() else None
         if found is None:
@@ -357,6 +375,11 @@ class _Program:
             if not described["library_name"]:
                 self.constants += frozen_constants(function, source, outer)
         node = as_compiled(source.node, outer, self._without_debuggers)
+        if inspect.isbuiltin(getattr(overloaded, "function", None)) or isinstance(
+            getattr(overloaded, "function", None), type
+        ):
+            node = copied(node)
+            node.name = overloaded.function.__name__
         described.update({
             "node": _without_first_parameter(node) if isinstance(overloaded, overloads.Intrinsic) else node,
             "line_offset": source.line_offset, "file": file, "first_line": source.first_line, "lines": source.lines,
@@ -413,6 +436,9 @@ def _as_given(function, type_names):
     names = code.co_varnames[: code.co_argcount]
     count = type_names.index("omitted") if "omitted" in type_names else len(type_names)
     given = [public(none if name == "omitted" else from_compiler(name)) for name in type_names]
+    if code.co_flags & inspect.CO_VARARGS and len(given) > code.co_argcount:  # a tuple of what *args gets
+        rest = given[code.co_argcount]
+        return [*given[: code.co_argcount], *rest.types], {}
     named = {names[i]: given[i] for i in range(count, len(type_names)) if type_names[i] != "omitted"}
     return given[:count], named
 
@@ -429,6 +455,19 @@ def _without_source(error, function):
     )
     refusal.standing, refusal.source_is_missing = "not-yet", True
     return refusal
+
+
+def _located(failure, refusal):
+    """The exception of what a program has written, with the kernel's line.
+
+    :param refusal: the compiler's, which tells where it happened"""
+    if isinstance(failure, errors.LoweringError):
+        return refusal
+    if isinstance(failure, LinkerError):
+        return LinkerError(str(refusal))
+    if hasattr(failure, "add_note"):  # CPython 3.11
+        failure.add_note(str(refusal).partition("\n\n")[2])
+    return failure
 
 
 def _not_gpu_code(error, exception_type):

@@ -8,6 +8,7 @@ overload_method, overload_attribute, register_jitable, intrinsic) are found ther
 from __future__ import annotations
 
 import inspect
+import operator
 import sys
 from typing import TYPE_CHECKING
 
@@ -208,11 +209,11 @@ def of(value: Any) -> Any:
     return _of(value, own)
 
 
-def of_operation(name: str, read_type: Callable[[str], Any]) -> Any:
+def of_operation(name: str, read_type: Any = None) -> Any:
     """What of() gives, of an operator or a function that the compiler calls so ("operator.add", "len"), for values of types of a
     program's own; None where the program says nothing of it.
 
-    :param read_type: the compiler's name of a type → the type
+    :param read_type: the compiler's name of a type → the type; what conversions need
     """
     if _registry() is None:
         return None
@@ -229,12 +230,17 @@ def of_operation(name: str, read_type: Callable[[str], Any]) -> Any:
     function = added_code.operation(name)
     if function is None:
         return None
-    programs = [
-        one
-        for one in _registered_with_numba(function)
-        if (one.function.__module__ or "numba").partition(".")[0] != "numba"
-    ]
-    return _of(function, [*_functions.get(function, ()), *programs])
+    # Either of these means the other.
+    same = {"bool": operator.truth, "operator.truth": bool}.get(name)
+    implementers = []
+    for each in [function] if same is None else [function, same]:
+        implementers += _functions.get(each, ())
+        implementers += [
+            one
+            for one in _registered_with_numba(each)
+            if (one.function.__module__ or "numba").partition(".")[0] != "numba"
+        ]
+    return _of(function, implementers)
 
 
 #: Values from outside of kernels that have types of a program's own, and these.
@@ -289,6 +295,17 @@ def of_attribute(kind: Type, name: str) -> tuple[Overloaded, bool] | None:
 def attribute_names() -> set[Any]:
     """Names of the attributes and methods that overload_attribute() and overload_method() have added."""
     return {*_attributes, *(template._attr for template in _attribute_templates())}
+
+
+def anything_is_overloaded() -> bool:
+    """Whether programs have implemented any function, operator, attribute or method."""
+    registry = _registry()
+    numbas = () if registry is None else [kind for _, kind in registry.globals]
+    return bool(_functions or attribute_names()) or any(
+        hasattr(template, "_overload_func") and not template._overload_func.__module__.startswith("numba.")
+        for kind in numbas
+        for template in getattr(kind, "templates", ())
+    )
 
 
 def _owns(owner, kind):

@@ -439,7 +439,7 @@ def _callable_or_type(value, name, register_function):
     if isinstance(value, np.ufunc):
         return ("intrinsic", "numpy." + value.__name__)
     type_name = _numba_type_name(value)
-    if type_name is None and (added := _type_of_class(value)) is not None:
+    if type_name is None and (added := added_types.type_of_class(value)) is not None:
         return ("data_type", added.compiler_name)
     if type_name is not None:
         added = added_types.of_numba_type(value)
@@ -460,18 +460,6 @@ def _callable_or_type(value, name, register_function):
     elif isinstance(value, python_types.FunctionType):
         reason += "; a function that kernels call is decorated with @cuda.jit(device=True)"
     return ("unsupported", reason)
-
-
-def _type_of_class(value):
-    """The type that a program has added, of a class of types that has only one."""
-    if not isinstance(value, type) or not any(
-        base.__module__ == "numba.core.types.abstract" for base in value.__mro__
-    ):
-        return None
-    try:
-        return added_types.of_numba_type(value())
-    except TypeError:  # it takes parameters
-        return None
 
 
 def _numba_type_name(value):

@@ -13,9 +13,9 @@ from cudasim.device.current import current_device
 from cudasim.launch import recording
 from cudasim.launch.arguments import HostCopies
 from cudasim.launch.kernel import Launchable, launch_progress
-from cudasim.python_mode import debuggers, slowness, tracers
+from cudasim.python_mode import added_members, debuggers, slowness, tracers
 from cudasim.python_mode.choice import warn_of_not_gpu_code
-from cudasim.python_mode.kernel_globals import KernelFunctions
+from cudasim.python_mode.kernel_globals import KernelFunctions, attribute_function
 from cudasim.python_mode.reach import names_in, reachable_functions
 from cudasim.python_mode.values import ArgumentBuilder
 from cudasim.reports import check_session, reporting
@@ -177,10 +177,11 @@ class PythonEntry:
             function = tracers.below_a_threads_frame(kernel.function) if each_thread else kernel.function
 
             def launch():
-                return _pyfiber.launch(
-                    self.plan, function, values, ends_launch, thread_tracer, each_thread, estimate, kernel.files,
-                    kernel.name, *self._limits, self._time_limit,
-                )  # fmt: skip
+                with added_members.given(attribute_function):
+                    return _pyfiber.launch(
+                        self.plan, function, values, ends_launch, thread_tracer, each_thread, estimate, kernel.files,
+                        kernel.name, *self._limits, self._time_limit,
+                    )  # fmt: skip
 
             checks = check_session.session
             if checks is None:

@@ -31,7 +31,7 @@ from cudasim.launch.cuda_module import cuda_module
 from cudasim.launch.dispatcher import CUDADispatcher
 from cudasim.memory.array_interface import as_cuda_array
 from cudasim.python_mode.library_calls import array_ufunc, complex_divide, typed_call
-from cudasim.python_mode.overloaded_calls import add_attributes, call_of, refusal_of
+from cudasim.python_mode.overloaded_calls import add_attributes, builtin_of, call_of, refusal_of
 from cudasim.python_mode.reach import names_in
 from cudasim.python_mode.values import constant, kernel_types, scalar
 from cudasim.python_mode.vectors import constructors
@@ -317,7 +317,7 @@ class KernelFunctions:
         if is_package_code(code):  # cuda.random, kernels around ufuncs: reports do not show them
             code = code.replace(co_filename=name_in_debug_info(code.co_filename))
         names = names_in(function.__code__)
-        add_attributes(names, _loose)
+        add_attributes(names, attribute_function)
         lane_names = {name for name in names if own_globals.get(name) is ALL["cuda.laneid"]}
         if lane_names:
             own_globals = _GlobalsWithLane(own_globals, lane_names)
@@ -325,6 +325,10 @@ class KernelFunctions:
         for name in names:
             if name in own_globals and name not in lane_names:
                 own_globals[name] = self._replacements.of(own_globals[name], self._clone, names)
+            elif callable(_BUILTINS.get(name)) and overloads.anything_is_overloaded():
+                overloaded = builtin_of(name, _BUILTINS[name], self.of)
+                if overloaded is not None:
+                    own_globals[name] = overloaded
         if function.__closure__:
             closure = tuple([self._cell(cell, names) for cell in function.__closure__])
             if any(new is not old for new, old in zip(closure, function.__closure__)):
@@ -361,7 +365,7 @@ def function_of(dispatcher: Any) -> Any:
     return function
 
 
-def _loose(function):
+def attribute_function(function: Callable[..., Any]) -> Any:
     """A Python function that is called as one of a value's attributes."""
     if function not in _loose_functions:
         _loose_functions[function] = KernelFunctions().of(function)

@@ -24,18 +24,39 @@ if TYPE_CHECKING:
 _DTYPES = {kind: dtype for dtype, kind in kernel_types.items()}
 
 
-def call_of(overloaded: overloads.Overloaded, function_of: Callable[..., Any]) -> Any:
+def call_of(
+    overloaded: overloads.Overloaded, function_of: Callable[..., Any], asks_objects: bool = True
+) -> Any:
     """A callable for simulated threads.
 
     :param function_of: Python function → as simulated threads call it
+    :param asks_objects: whether what nobody has implemented is left to the objects, where Python has a meaning for it
     """
     known = {}  # types of the arguments → function
 
     def call(*args, **keywords):
         kinds = tuple(map(type_of, args)), tuple((key, type_of(value)) for key, value in keywords.items())
         if kinds not in known:
-            known[kinds] = function_of(_implementation(overloaded, *kinds))
+            known[kinds] = function_of(_implementation(overloaded, *kinds, asks_objects))
         return known[kinds](*args, **keywords)
+
+    return _native.FramelessMethod(call)
+
+
+def builtin_of(name: str, otherwise: Any, function_of: Callable[..., Any]) -> Any:
+    """A built-in function that programs have implemented for types of their own, as simulated threads call it; None where they have not.
+
+    :param otherwise: what it is for other values
+    :param function_of: as of call_of()
+    """
+    overloaded = overloads.of_operation(name)
+    if not hasattr(overloaded, "implementation"):
+        return None
+    own = call_of(overloaded, function_of)
+
+    def call(*args, **keywords):
+        is_own = any(added_types.is_added(type_of(each)) for each in args)
+        return (own if is_own else otherwise)(*args, **keywords)
 
     return _native.FramelessMethod(call)
 
@@ -54,10 +75,10 @@ def refusal_of(name: Any, what: str = "is code for LLVM") -> Any:
     return _native.FramelessMethod(call)
 
 
-def _implementation(overloaded, positional, named):
+def _implementation(overloaded, positional, named, asks_objects):
     given = list(types.public_types(positional)), {key: types.public(kind) for key, kind in named}
     found, _ = overloaded.implementation(*given)
-    if found is None and inspect.isbuiltin(overloaded.function):
+    if found is None and asks_objects and inspect.isbuiltin(overloaded.function):
         return overloaded.function  # the objects of a program answer to operators and len() themselves
     if found is None:
         shown = ", ".join([*map(str, positional), *(f"{key}={kind}" for key, kind in named)])
@@ -96,6 +117,11 @@ def type_of(value: Any) -> types.Type:
     added = added_types.of_numba_type(registered_type(value))
     if added is not None:
         return added
+    named = (
+        added_types.of_numba_type(value) if types.is_numba_type(value) else added_types.type_of_class(value)
+    )
+    if named is not None:
+        return value_types.TypeRef(named)
     if isinstance(value, type):
         return value_types.NumberClass(value)
     return types.CompilerType(f"Function({getattr(value, '__name__', kind.__name__)})")

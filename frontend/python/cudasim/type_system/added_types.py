@@ -15,6 +15,8 @@ from cudasim.type_system.scalar_types import Type
 if TYPE_CHECKING:
     from typing import Any
 
+#: Packages whose classes are none of a program's own.
+OTHERS = ("numba", "numba_cuda", "cudasim", "builtins")
 #: Numba's types, and ours for them: a type's place is its number.
 _known: list[Any] = []
 _numbers: dict[Any, int] = {}
@@ -49,7 +51,7 @@ def of_numba_type(value: Any) -> AddedType | None:
 
     :raises TypeError: for data models whose values do not lie in memory as numbers
     """
-    if type(value).__module__.partition(".")[0] in ("numba", "numba_cuda", "cudasim", "builtins"):
+    if type(value).__module__.partition(".")[0] in OTHERS:
         return None
     if value in _numbers:
         return _known[_numbers[value]]
@@ -68,6 +70,18 @@ def named(name: str) -> AddedType | None:
     match = re.match(r"Added\((\d+);", name)
     number = int(match[1]) if match else len(_known)
     return _known[number] if number < len(_known) and _known[number].compiler_name == name else None
+
+
+def type_of_class(value: Any) -> AddedType | None:
+    """The one that a class of types stands for which has only one; None for anything else."""
+    if not isinstance(value, type) or not any(
+        base.__module__ == "numba.core.types.abstract" for base in value.__mro__
+    ):
+        return None
+    try:
+        return of_numba_type(value())
+    except TypeError:  # it takes parameters
+        return None
 
 
 def is_added(kind: Any) -> bool:

@@ -38,5 +38,18 @@ def registered_type(value: Any) -> Any:
     return None
 
 
+def classes_of_programs() -> set[type]:
+    """The classes of whose objects programs have said what types they have."""
+    numbas = sys.modules.get("numba.core.typing.typeof")
+    known = [typeof_impl] if numbas is None else [typeof_impl, numbas.typeof_impl]
+    return {
+        kind
+        for each in known
+        for kind, found in each.registry.items()
+        if found.__module__.partition(".")[0] not in ("numba", "cudasim")
+        and kind.__module__.partition(".")[0] not in ("builtins", "numpy", "numba", "cudasim")
+    }
+
+
 def _context(numbas):
     return Purpose.argument if numbas is None else numbas._TypeofContext(numbas.Purpose.argument)

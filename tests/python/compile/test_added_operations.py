@@ -1,0 +1,324 @@
+"""What types of a program's own get in kernels beside their own code: loop variables, getattr(), operator.truth(), in-place operators,
+errors of the program's functions; and, in Python mode, members that only overload() and its kind give."""
+
+import sys
+
+import pytest
+from test_added_types import CONSTRUCTOR, CONVERSION, PRELUDE, run
+
+BOTH_MODES = pytest.mark.parametrize("mode", ["native", "python"])
+
+TYPEOF = """
+from numba.cuda.extending import typeof_impl
+
+@typeof_impl.register(Span)
+def typeof_span(value, context):
+    return span
+
+make_attribute_wrapper(SpanType, "end", "end")
+"""
+
+ADDITION = """
+Span.__add__ = lambda a, b: Span(a.begin + b.begin, a.end + b.end)
+Span.__radd__ = lambda a, b: Span(a.begin + b, a.end + b)
+
+@declarations.register_global(operator.add)
+class Added(ConcreteTemplate):
+    cases = [signature(span, span, span)]
+
+@lower(operator.add, span, span)
+def add(context, builder, sig, args):
+    a, b = (cgutils.create_struct_proxy(span)(context, builder, value=value) for value in args)
+    a.begin, a.end = builder.fadd(a.begin, b.begin), builder.fadd(a.end, b.end)
+    return a._getvalue()
+"""
+
+
+@BOTH_MODES
+def test_a_loop_variable_that_begins_as_a_number(run_with_numba, mode):
+    done = run(run_with_numba, PRELUDE, CONSTRUCTOR, CONVERSION, ADDITION, """
+@cuda.jit
+def kernel(out):
+    total = 0
+    for i in range(4):
+        total = total + Span(i, 2 * i)
+    out[0] = total.begin
+    other = 1
+    while True:
+        other += Span(1, 1)
+        if other.begin > 3:
+            break
+    out[1] = other.begin
+
+out = np.zeros(2)
+kernel[1, 1](out)
+print(out.tolist())
+""", CUDASIM_MODE=mode)  # fmt: skip
+    assert done.stdout == "[6.0, 4.0]\n", done.stderr
+
+
+def test_a_loop_variable_that_nothing_converts(run_with_numba):
+    done = run(run_with_numba, PRELUDE, CONSTRUCTOR, """
+@cuda.jit
+def kernel(out):
+    total = 0
+    for i in range(4):
+        total = Span(i, i)
+    out[0] = total.begin
+
+kernel[1, 1](np.zeros(1))
+""")  # fmt: skip
+    assert "TypingError: Cannot unify int64 and Span for variable 'total'" in done.stderr, done.stderr
+
+
+def test_errors_in_loops_name_the_first_of_them(run_with_numba):
+    done = run(run_with_numba, PRELUDE, CONSTRUCTOR, """
+@cuda.jit
+def kernel(out):
+    for i in range(4):
+        out[0] = Span(i, i).colour
+        out[0] = Span(i, i).shape
+
+kernel[1, 1](np.zeros(1))
+""")  # fmt: skip
+    assert "TypingError: Unknown attribute 'colour' of type Span" in done.stderr, done.stderr
+
+
+@BOTH_MODES
+def test_attributes_by_name(run_with_numba, mode):
+    done = run(run_with_numba, PRELUDE, CONSTRUCTOR, TYPEOF, """
+NAME = "end"
+
+@overload_method(SpanType, "times")
+def times(self, by):
+    return lambda self, by: self.begin * by
+
+@cuda.jit
+def kernel(out):
+    made = Span(1, 2)
+    out[0] = getattr(made, "begin")
+    out[1] = getattr(out, "size")
+    out[2] = getattr(made, "colour", 7)
+    out[3] = getattr(made, "begin", 7)
+    out[4] = getattr(made, "times")(5)
+    out[5] = 1 if hasattr(made, "colour") else 2
+
+out = np.zeros(6)
+kernel[1, 1](out)
+print(out.tolist())
+""", CUDASIM_MODE=mode)  # fmt: skip
+    assert done.stdout == "[1.0, 6.0, 7.0, 1.0, 5.0, 2.0]\n", done.stderr
+
+
+def test_a_name_that_is_no_constant(run_with_numba):
+    done = run(run_with_numba, PRELUDE, """
+@cuda.jit
+def kernel(out):
+    out[0] = getattr(out, 3)
+
+kernel[1, 1](np.zeros(1))
+""")  # fmt: skip
+    assert "TypingError: getattr(): RequireLiteralValue: the name must be a literal string" in done.stderr
+
+
+@BOTH_MODES
+def test_truth_and_operators_in_place(run_with_numba, mode):
+    done = run(run_with_numba, PRELUDE, CONSTRUCTOR, TYPEOF, """
+@overload(bool)
+def truth(value):
+    return (lambda value: value.begin > 2) if isinstance(value, SpanType) else None
+
+@overload(operator.iadd)
+def plus(a, b):
+    return (lambda a, b: Span(a.begin + 10 * b, 0)) if isinstance(a, SpanType) else None
+
+@overload(operator.mul)
+def times(a, b):
+    if isinstance(b, SpanType):
+        return lambda a, b: Span(a * b.begin, 0)
+    return (lambda a, b: Span(a.begin * b, 0)) if isinstance(a, SpanType) else None
+
+@cuda.jit
+def kernel(out):
+    made = Span(1, 2)
+    out[0] = operator.truth(made)
+    made += 1
+    out[1] = operator.truth(made)
+    out[2] = made.begin
+    made *= 2
+    out[3] = (2.0 * made).begin
+    out[4] = operator.truth(out.shape)
+    out[5] = 1 if made else 2
+
+out = np.zeros(6)
+kernel[1, 1](out)
+print(out.tolist())
+""", CUDASIM_MODE=mode)  # fmt: skip
+    assert done.stdout == "[0.0, 1.0, 11.0, 44.0, 1.0, 1.0]\n", done.stderr
+
+
+MEMBERS = """
+from numba.cuda.extending import overload_attribute, overload_classmethod
+
+@overload_method(SpanType, "scaled")
+def scaled(self, by, offset=0.5):
+    return lambda self, by, offset=0.5: Span(self.begin * by + offset, self.end * by + offset)
+
+@overload_attribute(SpanType, "middle")
+def middle(self):
+    return lambda self: (self.begin + self.scaled(1, offset=2).begin) / 2
+
+@overload_classmethod(SpanType, "upto")
+def upto(cls, end=1):
+    return lambda cls, end=1: Span(3, end)
+
+@overload(len)
+def length(of):
+    return (lambda of: 2) if isinstance(of, SpanType) else None
+
+@overload(min)
+def least(of):
+    return (lambda of: of.begin) if isinstance(of, SpanType) else None
+
+@overload(operator.getitem)
+def part(of, i):
+    return (lambda of, i: of.begin + i) if isinstance(of, SpanType) else None
+
+@overload(operator.contains)
+def holds(of, x):
+    return (lambda of, x: of.begin <= x) if isinstance(of, SpanType) else None
+"""
+
+
+@BOTH_MODES
+def test_members_that_only_overloads_give(run_with_numba, mode):
+    done = run(run_with_numba, PRELUDE, CONSTRUCTOR, TYPEOF, MEMBERS, """
+@cuda.jit
+def kernel(out):
+    made = Span(1, 2)
+    out[0] = made.scaled(2).begin
+    out[1] = made.middle
+    out[2] = SpanType.upto().begin + len(span.upto(4))
+    out[3] = min(made) + len(out)
+    out[4] = made[3]
+    out[5] = 0 in made
+    out[6] = min(5, 4)
+
+out = np.zeros(7)
+kernel[1, 1](out)
+print(out.tolist())
+print([hasattr(Span(1, 2), name) for name in ("scaled", "middle", "__getitem__")], hasattr(SpanType, "upto"))
+""", CUDASIM_MODE=mode)  # fmt: skip
+    assert done.stdout == ("[2.5, 2.0, 5.0, 8.0, 4.0, 0.0, 4.0]\n[False, False, False] False\n"), done.stderr
+
+
+def test_what_a_class_has_itself_comes_first(run_with_numba):
+    done = run(run_with_numba, PRELUDE, CONSTRUCTOR, TYPEOF, MEMBERS, """
+Span.scaled = lambda self, by: Span(10, 20)
+
+@cuda.jit
+def kernel(out):
+    made = Span(1, 2)
+    out[0] = made.scaled(2).begin
+
+out = np.zeros(1)
+kernel[1, 1](out)
+print(out.tolist())
+""", CUDASIM_MODE="python")  # fmt: skip
+    assert done.stdout == "[10.0]\n", done.stderr
+
+
+@BOTH_MODES
+def test_no_such_member(run_with_numba, mode):
+    done = run(run_with_numba, PRELUDE, CONSTRUCTOR, TYPEOF, MEMBERS, """
+@cuda.jit
+def kernel(out):
+    out[0] = Span(1, 2).colour
+
+kernel[1, 1](np.zeros(1))
+""", CUDASIM_MODE=mode)  # fmt: skip
+    assert "TypingError: Unknown attribute 'colour' of type Span" in done.stderr, done.stderr
+
+
+@BOTH_MODES
+def test_implementers_with_any_number_of_arguments(run_with_numba, mode):
+    done = run(run_with_numba, PRELUDE, """
+def total(*values):
+    pass
+
+@overload(total)
+def total_of(*values):
+    count = len(values)
+    return lambda *values: count + values[0]
+
+@cuda.jit
+def kernel(out):
+    out[0] = total(5, 2.5)
+    out[1] = total(5, 2.5, out)
+
+out = np.zeros(2)
+kernel[1, 1](out)
+print(out.tolist())
+""", CUDASIM_MODE=mode)  # fmt: skip
+    assert done.stdout == "[7.0, 8.0]\n", done.stderr
+
+
+FAILING = """
+from numba.cuda.extending import intrinsic
+
+@intrinsic
+def untyped(context, x):
+    raise RuntimeError("no such luck")
+
+@overload_method(SpanType, "method")
+def method(self):
+    raise RuntimeError("no such luck")
+
+@declarations.register_attr
+class Attributes(AttributeTemplate):
+    key = SpanType
+
+    def resolve_colour(self, kind):
+        raise RuntimeError("no such luck")
+
+def function(x):
+    pass
+
+@declarations.register_global(function)
+class Function(AbstractTemplate):
+    def generic(self, args, kws):
+        raise RuntimeError("no such luck")
+"""
+
+
+@pytest.mark.parametrize("call", ["untyped(1)", "Span(1, 2).method()", "Span(1, 2).colour", "function(1)"])
+def test_exceptions_of_rules_for_types_tell_the_kernels_line(run_with_numba, call):
+    done = run(run_with_numba, PRELUDE, CONSTRUCTOR, FAILING, f"""
+@cuda.jit
+def kernel(out):
+    out[0] = {call}
+
+kernel[1, 1](np.zeros(1))
+""")  # fmt: skip
+    assert "RuntimeError: no such luck\n" in done.stderr, done.stderr
+    if sys.version_info >= (3, 11):
+        assert f"in kernel\n    out[0] = {call}\n" in done.stderr, done.stderr
+
+
+def test_invalid_code_tells_the_kernels_line(run_with_numba):
+    done = run(run_with_numba, PRELUDE, """
+@lower_builtin(Span, types.Number, types.Number)
+def make_span(context, builder, sig, args):
+    made = cgutils.create_struct_proxy(sig.return_type)(context, builder)
+    builder.ret_void()
+    return made._getvalue()
+
+@cuda.jit
+def kernel(out):
+    out[0] = Span(1, 2).begin
+
+kernel[1, 1](np.zeros(1))
+""")  # fmt: skip
+    error = done.stderr[done.stderr.rindex("LinkerError: ") :]
+    assert error.startswith("LinkerError: Span(int64, int64) -> Span: "), done.stderr
+    assert "in kernel\n    out[0] = Span(1, 2).begin\n             ^^^^^^^^^^\n" in error, done.stderr
