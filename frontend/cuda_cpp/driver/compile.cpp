@@ -25,6 +25,7 @@
 #include "frontend/cuda_cpp/driver/patched_sources.h"
 #include "frontend/cuda_cpp/images/device_code.h"
 #include "frontend/cuda_cpp/images/embedded_image.h"
+#include "frontend/cuda_cpp/images/host_functions.h"
 #include "gpu_backend/toolkit.h"
 
 namespace cudasim::nvcc {
@@ -273,24 +274,62 @@ void warn_of_missing_functions(const std::string& file) {
                   << "; -ldir names the folder of libdevice.10.bc\n";
 }
 
+/// Runs clang and waits for it. @return its status
+int status_of(const Command& command, std::string& messages) {
+    messages.clear();
+    Process clang(command, Process::Errors::read);
+    while (read_some(clang.error_output(), messages)) check_signals();
+    return clang.wait();
+}
+
+/// PTX of bitcode in which calls of host functions are marked.
+int ptx_with_traps(const Build& build, const fs::path& bitcode, const std::string& output) {
+    const std::string text = cuda_cpp::with_traps_at_host_functions(file_bytes(bitcode));
+    std::ofstream(bitcode, std::ios::binary) << text;
+    Command command{build.tools.clang,           "-x", "ir", "--target=nvptx64-nvidia-cuda", "-nogpulib",
+                    "-march=" + build.gpu.chosen};
+    add(command, {"-Wno-unknown-cuda-version", "-Xclang", "-target-feature", "-Xclang", "+ptx83", "-O3", "-S",
+                  bitcode});
+    if (!output.empty()) add(command, {"-o", output});
+    build.show(command);
+    std::string messages;
+    const int status = status_of(command, messages);
+    std::cerr << messages;
+    return status;
+}
+
 int compile_to_ptx(const Build& build, const std::string& source, const std::string& output) {
     PatchedSources sources(build.work);
+    std::optional<PatchedSources> with_host_functions;
+    HostFunctions host_functions;
+    const fs::path bitcode = build.work / (fs::path(source).stem().string() + ".ptx.bc");
     while (true) {
+        const PatchedSources& used = with_host_functions ? *with_host_functions : sources;
         Command command = clang_command(build, Pass::device, source, identity_of(source, output, build), {});
-        add(command, sources.options());
-        add(command, {"-Xclang", "-target-feature", "-Xclang", "+ptx83", "-O3", "-S"});
+        add(command, used.options());
+        add(command, host_functions.options());
+        add(command, {"-Xclang", "-target-feature", "-Xclang", "+ptx83", "-O3"});
         const fs::path library = libdevice(build);
         if (!library.empty()) add(command, {"-Xclang", "-mlink-builtin-bitcode", "-Xclang", library});
-        command.push_back(source);
-        if (!output.empty()) add(command, {"-o", output});
+        if (with_host_functions)
+            add(command, {"-Xclang", "-disable-llvm-passes", "-emit-llvm", "-c", source, "-o", bitcode});
+        else
+            add(command, {"-S", source});
+        if (!output.empty() && !with_host_functions) add(command, {"-o", output});
         build.show(command);
         if (build.dry_run) return 0;
-        Process clang(command, Process::Errors::read);
         std::string messages;
-        while (read_some(clang.error_output(), messages)) check_signals();
-        const int status = clang.wait();
-        if (status != 0 && mended(build, sources, messages)) continue;
-        std::cerr << sources.of_the_files(messages);
+        int status = status_of(command, messages);
+        if (status != 0 && !with_host_functions && mended(build, sources, messages)) continue;
+        if (status != 0 && !all_warnings_are_errors(build)) {
+            PatchedSources more = used.further("device");
+            const bool again = host_functions.take(more, messages);
+            if (again) with_host_functions = std::move(more);
+            if (again) continue;
+        }
+        if (!build.line.has(Option::no_warnings)) std::cerr << host_functions.warnings();
+        std::cerr << used.of_the_files(messages);
+        if (status == 0 && with_host_functions) status = ptx_with_traps(build, bitcode, output);
         if (status == 0 && library.empty() && !output.empty()) warn_of_missing_functions(output);
         return status;
     }

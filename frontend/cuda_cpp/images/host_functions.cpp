@@ -1,12 +1,19 @@
 // See host_functions.h.
 #include "frontend/cuda_cpp/images/host_functions.h"
 
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Metadata.h>
+#include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/Utils/Local.h>
 
+#include <map>
+#include <string>
 #include <vector>
+
+#include "simulator/image/kernel_image.h"
 
 namespace cudasim::cuda_cpp {
 namespace {
@@ -29,18 +36,15 @@ unsigned entry_for(llvm::Module& module, llvm::StringRef description) {
     return list->getNumOperands() - 1;
 }
 
-}  // namespace
-
-void fail_at_host_functions(llvm::Module& module) {
+/// @param end_of makes what ends the thread where a function is called: (builder, the function's description)
+template <class EndOf>
+void end_at_host_functions(llvm::Module& module, const EndOf& end_of) {
     std::vector<llvm::Function*> marked;
     for (llvm::Function& function : module)
         if (!description_of(function).empty() && !function.use_empty()) marked.push_back(&function);
-    if (marked.empty()) return;
     llvm::IRBuilder<> builder(module.getContext());
-    const auto raise =
-        module.getOrInsertFunction("__cudasim_raise", builder.getVoidTy(), builder.getInt32Ty());
     for (llvm::Function* function : marked) {
-        llvm::Value* const entry = builder.getInt32(entry_for(module, description_of(*function)));
+        const std::string description = description_of(*function).str();
         std::vector<llvm::CallBase*> calls;
         for (llvm::User* user : function->users())
             if (auto* call = llvm::dyn_cast<llvm::CallBase>(user);
@@ -48,7 +52,7 @@ void fail_at_host_functions(llvm::Module& module) {
                 calls.push_back(call);
         for (llvm::CallBase* call : calls) {
             builder.SetInsertPoint(call);
-            builder.CreateCall(raise, entry);
+            end_of(builder, description);
             llvm::changeToUnreachable(call);
         }
         // Through a pointer or a table of virtual functions.
@@ -60,9 +64,35 @@ void fail_at_host_functions(llvm::Module& module) {
         function->setVisibility(llvm::GlobalValue::DefaultVisibility);
         builder.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "", function));
         builder.SetCurrentDebugLocation(llvm::DebugLoc());
-        builder.CreateCall(raise, entry);
+        end_of(builder, description);
         builder.CreateUnreachable();
     }
+}
+
+}  // namespace
+
+void fail_at_host_functions(llvm::Module& module) {
+    std::map<std::string, unsigned> entries;
+    end_at_host_functions(module, [&](llvm::IRBuilder<>& builder, const std::string& description) {
+        const auto raise =
+            module.getOrInsertFunction("__cudasim_raise", builder.getVoidTy(), builder.getInt32Ty());
+        const auto [entry, is_new] = entries.try_emplace(description, 0);
+        if (is_new) entry->second = entry_for(module, description);
+        builder.CreateCall(raise, builder.getInt32(entry->second));
+    });
+}
+
+std::string with_traps_at_host_functions(const std::string& bitcode) {
+    llvm::LLVMContext context;
+    auto module = llvm::parseBitcodeFile({llvm::StringRef(bitcode), "device code"}, context);
+    if (!module) throw image::ImageError("device code: " + llvm::toString(module.takeError()));
+    end_at_host_functions(**module, [](llvm::IRBuilder<>& builder, const std::string&) {
+        builder.CreateIntrinsic(llvm::Intrinsic::trap, {}, {});
+    });
+    std::string result;
+    llvm::raw_string_ostream stream(result);
+    llvm::WriteBitcodeToFile(**module, stream);
+    return result;
 }
 
 }  // namespace cudasim::cuda_cpp

@@ -4,8 +4,13 @@
 
 #include <llvm/IR/Module.h>
 
+#include <string>
+
 namespace cudasim::cuda_cpp {
 
 void fail_at_host_functions(llvm::Module& module);
+
+/// For GPUs, on which the thread ends with a trap. @throws image::ImageError
+[[nodiscard]] std::string with_traps_at_host_functions(const std::string& bitcode);
 
 }  // namespace cudasim::cuda_cpp

@@ -307,6 +307,48 @@ int main() {
 """
 
 
+LAUNCHES_ON_SEVERAL_LINES = r"""
+#include <cstdio>
+struct Pair { int a; float b; };
+__global__ void put(int* x, Pair p) { x[0] = p.a + 100 * (blockDim.y * blockDim.x) + 10000 * gridDim.x; }
+#define PUT(x) put<<<{1}, \
+                     {3, 1}>>>(x, {9, 0})
+int main() {
+    int* x;
+    cudaMallocManaged(&x, 4);
+    const auto print = [&] { cudaDeviceSynchronize(); printf("%d ", *x); };
+    put<<<1, 1>>>
+        (x, {1, 0});
+    print();
+    put<<<
+        {2, 1},
+        {4, 2}
+    >>>
+    (
+        x, Pair{2, 0}
+    );
+    print();
+    put<<<  // the grid, the block; <<<
+        {2,
+         1},
+        /* >>> */ {3,
+                   1}, 0>>>(x, {3, 0});
+    print();
+    put
+        <<<dim3(2),
+           {2}>>>   // the arguments
+        (x, {4, 0});
+    print();
+    PUT(x);
+    print();
+}
+"""
+
+
+def test_launches_may_be_written_on_several_lines(tmp_path):
+    assert output_of(LAUNCHES_ON_SEVERAL_LINES, tmp_path) == "10101 20802 20303 20204 10309 "
+
+
 def test_extents_in_braces_and_typeof(tmp_path):
     (tmp_path / "a.cu").write_text(EXTENTS_AND_TYPEOF)
     options = ("-std=c++17", "-Xcompiler", "-Wunused-variable")

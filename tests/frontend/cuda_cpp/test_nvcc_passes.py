@@ -136,6 +136,38 @@ def test_preprocessed_text_rules_and_ptx_go_to_the_standard_output_or_a_file(tmp
     assert ".target sm_80" in text and ".entry _Z6kernelPi" in text and "42" in text
 
 
+PTX_WITH_HOST_CALLS = """
+#include <cstdlib>
+#include <vector>
+int declared(int x);
+int defined(int x) { return x + 1; }
+template <class T> __host__ __device__ T f(T x) {
+    if (x < 0) exit(1);
+    if (x == 1) return declared(x);
+    if (x == 2) return defined(x);
+    std::vector<T>* none = nullptr;
+    if (x == 3) none->push_back(x);
+    return x * 21;
+}
+__global__ void kernel(int* x) { *x = f(*x); }
+"""
+
+
+def test_ptx_of_code_that_calls_host_functions_traps_there(tmp_path):
+    (tmp_path / "a.cu").write_text(PTX_WITH_HOST_CALLS)
+    result = nvcc("-ptx", "a.cu", "-arch=sm_80", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "a.cu:7:16: warning: calling the __host__ function 'exit'" in result.stderr
+    text = (tmp_path / "a.ptx").read_text()
+    assert ".target sm_80" in text and ".entry _Z6kernelPi" in text and "trap;" in text
+    assert ".extern" not in text and "call" not in re.sub("//.*", "", text)
+    assert nvcc("-ptx", "a.cu", "-w", cwd=tmp_path).stderr == ""
+    assert nvcc("-ptx", "a.cu", "-Werror", "all-warnings", cwd=tmp_path).returncode != 0
+    (tmp_path / "b.cu").write_text("int host(); __global__ void kernel(int* x) { *x = host(); }\n")
+    refused = nvcc("-ptx", "b.cu", cwd=tmp_path)
+    assert refused.returncode != 0 and "no matching function for call to 'host'" in refused.stderr
+
+
 OPENMP = """
 #include <cstdio>
 #include <omp.h>
