@@ -110,7 +110,10 @@ class StreamWork {
     /// on a thread of its own, and then it is over for the stream.
     void go_on(streams::StreamKey stream, std::function<void()> rest);
     /// The stream does not wait for the legacy default stream, nor that one for it.
-    void set_non_blocking(streams::StreamKey stream) { timeline_.set_non_blocking(stream); }
+    void set_non_blocking(streams::StreamKey stream) {
+        timeline_.set_non_blocking(stream);
+        order_.set_non_blocking(stream);
+    }
     /// Puts the event at the end of what is in the stream now. @throws Error 400, as Event::record()
     void record(Event& event, streams::StreamKey stream);
     /// cuStreamWaitEvent: what is enqueued in the stream from now on runs after the

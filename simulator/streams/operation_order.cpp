@@ -28,13 +28,14 @@ bool OperationOrder::Clock::has(StreamKey stream, Number operation) const {
 OperationOrder::Clock& OperationOrder::end_of(StreamKey stream) {
     Clock& end = ends_[stream];
     end.join(host_);
+    if (non_blocking_.contains(stream)) return end;
     if (stream.handle != StreamKey::legacy_default) {
         const auto legacy = ends_.find({stream.device, StreamKey::legacy_default});
         if (legacy != ends_.end()) end.join(legacy->second);
         return end;
     }
     for (const auto& [key, other] : ends_)
-        if (key.device == stream.device && key != stream) end.join(other);
+        if (key.device == stream.device && key != stream && !non_blocking_.contains(key)) end.join(other);
     return end;
 }
 
@@ -45,6 +46,11 @@ void OperationOrder::forget() {
     ends_.clear();
     events_.clear();
     operations_.clear();
+}
+
+void OperationOrder::set_non_blocking(StreamKey stream) {
+    const std::lock_guard lock(mutex_);
+    non_blocking_.insert(stream);
 }
 
 OperationOrder::Number OperationOrder::enqueue(StreamKey stream, std::string place) {

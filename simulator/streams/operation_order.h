@@ -21,6 +21,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "simulator/streams/timeline.h"
@@ -38,6 +39,8 @@ class OperationOrder {
     void forget();
     [[nodiscard]] bool is_kept() const noexcept { return kept_.load(std::memory_order_acquire); }
 
+    /// The stream and the legacy default stream do not wait for each other (cudaStreamNonBlocking).
+    void set_non_blocking(StreamKey stream);
     /// @param place the line that enqueues it; may be empty
     Number enqueue(StreamKey stream, std::string place);
     /// It has run, or never will.
@@ -104,6 +107,7 @@ class OperationOrder {
     mutable std::mutex mutex_;  ///< guards what follows
     Number last_ = 0;
     Clock host_;
+    std::set<StreamKey> non_blocking_;
     std::map<StreamKey, Clock> ends_;
     std::map<std::uint64_t, Clock> events_;
     std::map<Number, Operation> operations_;

@@ -138,7 +138,7 @@ cudaError_t cudaDeviceSynchronize() {
     return call(name, [&] {
         const auto current = Process::get().current();
         auto& work = driver::StreamWork::of_this_process();
-        if (!work.nothing_to_tell()) work.synchronize(current->device());
+        work.synchronize(current->device());
         current->require_usable(name);
         memory::host_guard::host_goes_on();
         Process::get().raise_unnoticed(name);

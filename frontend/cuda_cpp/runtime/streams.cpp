@@ -138,7 +138,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
     return call(name, [&] {
         const auto current = Process::get().current();
         const auto key = key_to_wait_for(stream, *current, name);
-        if (!work().nothing_to_tell()) work().synchronize(key);
+        work().synchronize(key);
         current->require_usable(name);
         memory::host_guard::host_goes_on();
         Process::get().raise_unnoticed(name);

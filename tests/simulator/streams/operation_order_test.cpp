@@ -55,6 +55,18 @@ TEST_F(Order, of_the_legacy_stream_is_with_all_of_its_device) {
     EXPECT_FALSE(order.is_before(a, other));
 }
 
+TEST_F(Order, of_the_legacy_stream_is_not_with_non_blocking_ones) {
+    order.set_non_blocking(second);
+    const auto apart = add(second);
+    const auto a = add(first);
+    const auto middle = add(legacy);
+    const auto b = add(second);
+    EXPECT_TRUE(order.is_before(a, middle));
+    EXPECT_FALSE(order.is_before(apart, middle));
+    EXPECT_FALSE(order.is_before(middle, b));
+    EXPECT_TRUE(order.is_before(apart, b));
+}
+
 TEST_F(Order, comes_from_what_the_host_has_waited_for) {
     const auto a = add(first);
     order.host_waits(second);
