@@ -51,10 +51,11 @@ class AccessTurns final : public Instrumentation {
     }
 };
 
+const AccessTurns instrumentation;
+
 }  // namespace
 
 const Instrumentation& access_turns() {
-    static const AccessTurns instrumentation;
     return instrumentation;
 }
 

@@ -108,10 +108,11 @@ class SafepointPolls final : public Instrumentation {
     }
 };
 
+const SafepointPolls instrumentation;
+
 }  // namespace
 
 const Instrumentation& safepoint_polls() {
-    static const SafepointPolls instrumentation;
     return instrumentation;
 }
 

@@ -242,10 +242,11 @@ class MemoryCheckInstrumentation final : public Instrumentation {
     }
 };
 
+const MemoryCheckInstrumentation instrumentation;
+
 }  // namespace
 
 const Instrumentation& memory_checks() {
-    static const MemoryCheckInstrumentation instrumentation;
     return instrumentation;
 }
 

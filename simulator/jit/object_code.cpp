@@ -225,20 +225,19 @@ bool runs_groups_at(const CompiledKernel& kernel, std::uintptr_t program_counter
     return linked && linked->runs_groups_at(program_counter);
 }
 
-static std::mutex& compiler_mutex() {
-    // A child of fork() has only the thread that forked: nobody would ever unlock what another one held.
-    static auto* mutex = new std::mutex;
-    [[maybe_unused]] static const int registered =
-        pthread_atfork([] { mutex->lock(); }, [] { mutex->unlock(); }, [] { mutex->unlock(); });
-    return *mutex;
-}
+/// Neither made nor registered when it is first used: a child of fork() would wait for ever for what another
+/// thread had begun to make.
+static constinit std::mutex compiler_mutex;
+/// A child of fork() has only the thread that forked: nobody would ever unlock what another one held.
+[[maybe_unused]] static const int fork_handlers = pthread_atfork(
+    [] { compiler_mutex.lock(); }, [] { compiler_mutex.unlock(); }, [] { compiler_mutex.unlock(); });
 
 std::unique_lock<std::mutex> lock_compiler() {
-    return std::unique_lock(compiler_mutex());
+    return std::unique_lock(compiler_mutex);
 }
 
 std::unique_lock<std::mutex> lock_compiler(const image::Cancellation& cancellation) {
-    std::unique_lock lock(compiler_mutex(), std::try_to_lock);
+    std::unique_lock lock(compiler_mutex, std::try_to_lock);
     while (!lock.owns_lock()) {
         cancellation.check();
         std::this_thread::sleep_for(std::chrono::milliseconds(2));

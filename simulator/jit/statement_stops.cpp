@@ -240,6 +240,8 @@ class StatementStops final : public Instrumentation {
     void late(Compilation& compilation) const override { test_watched_accesses(compilation); }
 };
 
+const StatementStops instrumentation;
+
 }  // namespace
 
 CallInst* insert_stop(IRBuilderBase& builder) {
@@ -253,7 +255,6 @@ void mark_statements(Module& module) {
 }
 
 const Instrumentation& statement_stops() {
-    static const StatementStops instrumentation;
     return instrumentation;
 }
 

@@ -108,6 +108,7 @@ def test_strided_views_are_compared_in_their_memory():
     assert [(run["address"], run["gpu"]) for run in found["outside"]] == [(0x1000, "09")]
 
 
+@pytest.mark.alone
 def test_other_threads_run_while_contents_are_compared():
     zeros = np.zeros(1 << 27, np.uint8)
     array = {
