@@ -181,7 +181,7 @@ def test_names_of_numba_cuda_mean_those_of_cudasim(run_with_numba):
 
         shared = [name for name in vars(cuda) if not name.startswith("_") and hasattr(own, name)]
         other = {name for name in shared if counterpart(getattr(cuda, name)) is not getattr(own, name)}
-        # Types are known by their names; kernels do not use the rest, nor modules that packages have imported.
+        # Types are known by their names; kernels do not use the rest, nor what packages have imported.
         other -= {"cgutils", "datamodel", "debuginfo", "itanium_mangler", "serialize", "typeconv", "utils"}
         assert other <= {"bfloat16", "dim3", "grid_group", "gpus", "implementation", "np", "runtime"}, other
         assert len(shared) > 200, len(shared)
