@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from cuda_programs import environment, needs_clang
+from cuda_programs import compiled, environment, needs_clang
 
 pytestmark = needs_clang
 
@@ -186,6 +186,13 @@ def test_of_variables_with_one_name_that_of_the_block_is_shown(folder):
     text = debug(folder, "break 5", "run", "print i", "continue", "print i", "tbreak 7", "continue", "print i", "continue", "print i", "print round",
                  program="rounds.cu")  # fmt: skip
     assert re.findall(r"^\$\d+ = (.*)$", text, re.MULTILINE) == ["0", "1", "7", "0", "1"], text
+
+
+def test_a_line_of_an_executable_needs_its_file_until_something_has_stopped(folder):
+    compiled(LOOPS, folder, "-G", name="looping")
+    text = debug(folder, "break 5", "break looping.cu:5", "run", "tbreak 7", "continue", program="./looping")
+    assert "There is no current file; write FILE:LINE." in text, text
+    assert "Breakpoint 1 at looping.cu:5" in text and "reakpoint 2 at looping.cu:7" in text, text
 
 
 def test_variables_of_the_compiler_are_not_listed(folder):

@@ -48,14 +48,23 @@ def script_path(script: list[str]) -> str:
 
 
 def current_place(debugger: Debugger) -> tuple[str, int]:
-    """(path, line) of the selected frame, else of what was listed last, else the script and 0."""
+    """(path, line) of the selected frame, else of what was listed last, else the script and 0: "" for an executable."""
     session = debugger.session
     if session.focus is not None and session.frames():
         frame = session.frame()
         return frame.path, frame.line
     if debugger.listed is not None:
         return debugger.listed.path, debugger.listed.last
-    return script_path(debugger.script), 0
+    script = script_path(debugger.script)
+    return "" if _is_executable(script) else script, 0
+
+
+def _is_executable(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) == b"\x7fELF"
+    except OSError:
+        return False
 
 
 def find_file(debugger: Debugger, name: str) -> tuple[str, bool]:
