@@ -13,7 +13,7 @@ import warnings
 import numba_oracle
 import numpy as np
 import pytest
-from cudasim import cuda
+from cudasim import cuda, errors
 from cudasim.compile import compiler
 from hypothesis import HealthCheck, given, note, settings
 from oracle_programs import CELLS, PARAMETERS, programs
@@ -131,6 +131,10 @@ def check(oracle, program):
     note(f"{program.types}\n{program.source}")
     columns = rows_of(program.types)
     answer = oracle.run_rows(program.source, columns, results(program, len(columns[0])))
+    if "complex128" in answer.error:  # CPython makes a complex literal of the root of a negative one
+        with pytest.raises(errors.TypingError):
+            simulated(program, columns)
+        return
     assert not answer.error, f"Numba refuses: {answer.error}"
     types, arrays = simulated(program, columns)
     for name, found in types.items():
