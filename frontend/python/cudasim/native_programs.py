@@ -1,5 +1,5 @@
 """The programs `cudasim-debug-server` and `cudasim-gpu-run`, which are C++ (debugger/program, gpu_backend/runner/program) and lie beside the
-extensions: this finds and becomes them.
+extensions: this finds and becomes them. And what an executable is.
 """
 
 from __future__ import annotations
@@ -34,3 +34,12 @@ def debug_server() -> NoReturn:
 def gpu_run() -> NoReturn:
     """Runs cudasim-gpu-run in the place of this process."""
     _become("cudasim-gpu-run")
+
+
+def is_program(path: str) -> bool:
+    """Whether the file is an executable of this system, and not a script. That it may be executed is not looked at."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) == b"\x7fELF"
+    except OSError:
+        return False

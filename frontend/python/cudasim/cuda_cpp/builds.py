@@ -116,15 +116,6 @@ def _hash_of_file(path):
         return _hash(file.read())
 
 
-def is_program(path: str) -> bool:
-    """Whether the file is an executable of this system, and not a script. That it may be executed is not looked at."""
-    try:
-        with open(path, "rb") as file:
-            return file.read(4) == b"\x7fELF"
-    except OSError:
-        return False
-
-
 def is_source(path: str) -> bool:
     """Whether the file is one that nvcc compiles."""
     return path.endswith(SOURCES)

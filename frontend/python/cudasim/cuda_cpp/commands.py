@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from cudasim import options
+from cudasim import native_programs, options
 from cudasim.cuda_cpp import builds, executables, toolkit
 from cudasim.reports import supervised_program
 
@@ -75,7 +75,7 @@ def _nvcc(parsed: argparse.Namespace) -> int:
 
 def takes(script: Sequence[str]) -> bool:
     """Whether what `cudasim run` is given is a program in CUDA C++: a source that nvcc compiles, or an executable."""
-    return bool(script) and (builds.is_source(script[0]) or builds.is_program(script[0]))
+    return bool(script) and (builds.is_source(script[0]) or native_programs.is_program(script[0]))
 
 
 class NoProgramError(Exception):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from cudasim.debugger_client.errors import CommandError
 from cudasim.debugger_client.places import short_path
+from cudasim.native_programs import is_program
 
 if TYPE_CHECKING:
     from cudasim.debugger_client.debugger import Debugger
@@ -56,15 +57,7 @@ def current_place(debugger: Debugger) -> tuple[str, int]:
     if debugger.listed is not None:
         return debugger.listed.path, debugger.listed.last
     script = script_path(debugger.script)
-    return "" if _is_executable(script) else script, 0
-
-
-def _is_executable(path: str) -> bool:
-    try:
-        with open(path, "rb") as file:
-            return file.read(4) == b"\x7fELF"
-    except OSError:
-        return False
+    return "" if is_program(script) else script, 0
 
 
 def find_file(debugger: Debugger, name: str) -> tuple[str, bool]:
