@@ -314,7 +314,8 @@ void fail_everywhere(int code, bool is_sticky) {
             ++failures;
         }
     }
-    EXPECT_GE(failures, 20);
+    // A launch whose kernel has ended before it asks for the first time makes 19 calls that must succeed.
+    EXPECT_GE(failures, 15);
 }
 
 TEST(Gpu, tells_which_call_failed_wherever_it_is) {
