@@ -112,7 +112,7 @@ void tell_use_of_elements(ValueUse use, const KernelArray* array) {
     std::vector<std::byte> unwritten(bytes);
     for_each_element(array, [&](Address place, std::span<const Py_ssize_t>) {
         if (!load_states(place, bytes, unwritten.data())) return true;
-        tell_use(use, place, bytes);
+        tell_use(use, {place.number(), bytes});
         return false;
     });
 }

@@ -18,17 +18,11 @@ PyTypeObject* unwritten_value_type = nullptr;
 
 namespace {
 
-/// Where a value was loaded from, for reports; no bytes: not from one element.
-struct Origin {
-    Address place;
-    std::size_t bytes = 0;
-};
-
 struct UnwrittenValue {
     PyObject_HEAD PyObject* plain;
     Element type;
     BitStates states;
-    Origin origin;
+    ValueOrigin origin;
     bool is_part;   ///< has some of its bits only: a masked, shifted or widened one
     bool was_told;  ///< its first use, where that is all
 };
@@ -41,7 +35,8 @@ bool any(const BitStates& states) {
     return states != all_written;
 }
 
-PyObject* make(Element type, PyObject* plain, const BitStates& states, const Origin& origin, bool is_part) {
+PyObject* make(Element type, PyObject* plain, const BitStates& states, const ValueOrigin& origin,
+               bool is_part) {
     if (plain == nullptr || !any(states)) return plain;
     PyObject* object = unwritten_value_type->tp_alloc(unwritten_value_type, 0);
     if (object == nullptr) {
@@ -94,19 +89,26 @@ bool widens(Element type) {
 
 }  // namespace
 
+namespace {
+
+std::uint32_t shuffle_line_of(PyObject* object) {
+    return is_unwritten(object) ? as_unwritten(object)->origin.shuffle_line : 0;
+}
+
+}  // namespace
+
 PyObject* plain_value(PyObject* object) {
     return is_unwritten(object) ? as_unwritten(object)->plain : object;
 }
 
-void tell_use(ValueUse use, Address place, std::size_t bytes) {
-    if (!follows_values()) return;
-    observed_thread->values->used(*observed_thread->handle, use, place.number(), bytes);
+void tell_use(ValueUse use, const ValueOrigin& origin) {
+    if (follows_values()) observed_thread->values->used(*observed_thread->handle, use, origin);
 }
 
 PyObject* told_value(PyObject* object, ValueUse use) {
     if (!is_unwritten(object)) return object;
     UnwrittenValue* value = as_unwritten(object);
-    if (!value->was_told) tell_use(use, value->origin.place, value->origin.bytes);
+    if (!value->was_told) tell_use(use, value->origin);
     value->was_told = !is_extended_by_uses(value->type);
     return value->plain;
 }
@@ -135,7 +137,9 @@ PyObject* converted_unwritten(Element element, PyObject* object) {
     if (element == Element::complex64 || element == Element::complex128) {
         const ComplexNumber number = read_complex(plain);
         Reference made(make_complex(element, number.real, number.imaginary));
-        return states ? with_states(element, made.release(), *states) : made.release();
+        return states
+                   ? with_states(element, made.release(), *states, {.shuffle_line = shuffle_line_of(object)})
+                   : made.release();
     }
     const Number number = read_number(plain);
     if (number.type == Element::other) {
@@ -148,8 +152,8 @@ PyObject* converted_unwritten(Element element, PyObject* object) {
     return make(element, made, *states, value->origin, value->is_part || widens(value->type));
 }
 
-PyObject* with_states(Element element, PyObject* plain, const BitStates& states) {
-    return make(element, plain, states, {}, false);
+PyObject* with_states(Element element, PyObject* plain, const BitStates& states, const ValueOrigin& origin) {
+    return make(element, plain, states, origin, false);
 }
 
 StoredValue stored_value(Element element, PyObject* object) {
@@ -181,7 +185,7 @@ PyObject* loaded_value(Element element, Address place, std::size_t bytes, PyObje
         !load_states(place, bytes, std::as_writable_bytes(std::span(states)).data()))
         return plain;
     if (element == Element::boolean) states[0] = 1;
-    return make(element, plain, states, {place, bytes}, false);
+    return make(element, plain, states, {place.number(), bytes}, false);
 }
 
 namespace {
@@ -225,7 +229,7 @@ std::optional<std::uint64_t> word_of(PyObject* object) {
 }
 
 /// @param result of plain values; stolen
-PyObject* part_of_word(PyObject* result, std::uint64_t states, const Origin& origin, bool part) {
+PyObject* part_of_word(PyObject* result, std::uint64_t states, const ValueOrigin& origin, bool part) {
     if (result == nullptr || result == Py_NotImplemented) return result;
     const Element type = read_number(result).type;
     return make(type, result, cut(type, states), origin, part);
@@ -246,7 +250,10 @@ PyObject* bit_or(PyObject* left, PyObject* right) {
     const auto first = word_of(left), second = word_of(right);
     if (!carries || !first || !second) return binary<&PyNumber_Or>(left, right);
     PyObject* result = PyNumber_Or(plain_value(left), plain_value(right));
-    return part_of_word(result, *first | *second, {}, is_part(left) && is_part(right));
+    const std::uint32_t line = shuffle_line_of(is_unwritten(left) ? left : right);
+    const bool is_shuffled = !is_unwritten(left) || !is_unwritten(right) || shuffle_line_of(right) != 0;
+    return part_of_word(result, *first | *second, {.shuffle_line = is_shuffled ? line : 0},
+                        is_part(left) && is_part(right));
 }
 
 template <bool left_shift>

@@ -24,6 +24,7 @@
 
 namespace cudasim::pyfiber {
 
+using execution::ValueOrigin;
 using execution::ValueUse;
 
 extern PyTypeObject* unwritten_value_type;
@@ -38,7 +39,7 @@ extern PyTypeObject* unwritten_value_type;
 /// The same, where it is used now.
 [[nodiscard]] PyObject* told_value(PyObject* object, ValueUse use);
 /// Tells of the use of memory that has unwritten bits.
-void tell_use(ValueUse use, Address place, std::size_t bytes);
+void tell_use(ValueUse use, const ValueOrigin& origin);
 
 /// For each bit of a value of up to 16 bytes whether nobody has written it (1).
 using BitStates = std::array<std::uint64_t, 2>;
@@ -53,7 +54,8 @@ inline constexpr BitStates all_written{};
 [[nodiscard]] PyObject* converted_unwritten(Element element, PyObject* object);
 /// A value with states that comes from elsewhere than an element, as from a shuffle. Steals the value; null
 /// for null.
-[[nodiscard]] PyObject* with_states(Element element, PyObject* plain, const BitStates& states);
+[[nodiscard]] PyObject* with_states(Element element, PyObject* plain, const BitStates& states,
+                                    const ValueOrigin& origin);
 
 /// What a store of a value that is_unwritten() leaves in memory, and the plain value that it writes.
 struct StoredValue {

@@ -166,7 +166,8 @@ PyObject* shuffle(PyObject*, PyObject* const* given, Py_ssize_t positional, PyOb
     const Element type = read_number(result).type;
     states = states_of_word(low);
     if (width(type) == 8) states |= states_of_word(high) << 32;
-    return with_states(type, result, {states, 0});
+    const auto line = static_cast<std::uint32_t>(PyFrame_GetLineNumber(PyEval_GetFrame()));
+    return with_states(type, result, {states, 0}, {.shuffle_line = line});
 }
 
 template <WarpKind kind>

@@ -325,6 +325,7 @@ class InitChecks {
         call.replaceUsesWithIf(got, [&](const Use& use) { return !own.contains(use.getUser()); });
         unclear_.insert(got);
         states_[got] = state;
+        shuffled_[got] = call.getDebugLoc() ? call.getDebugLoc().getLine() : 0;
     }
 
     /// Those behind the first one, the last one included.
@@ -408,27 +409,13 @@ class InitChecks {
         return exchange && !is_untracked(const_cast<Value*>(exchange->getPointerOperand()));
     }
 
-    /// The load that a value comes from without any choice, if there is one.
-    static LoadInst* origin_of(Value* value) {
-        constexpr unsigned most_steps = 8;
-        for (unsigned step = 0; step < most_steps; ++step) {
-            if (auto* load = dyn_cast<LoadInst>(value)) return load;
-            auto* instruction = dyn_cast<Instruction>(value);
-            if (!instruction || isa<PHINode, SelectInst>(instruction) || instruction->getNumOperands() == 0 ||
-                instruction->getOpcode() == Instruction::Or || isa<CallInst>(instruction))
-                return nullptr;
-            value = instruction->getOperand(0);
-        }
-        return nullptr;
-    }
-
     void insert(const Check& check) {
         IRBuilder<> builder(check.at);
         builder.SetCurrentDebugLocation({});
         Value *state = nullptr, *address = builder.getInt64(0), *bytes = builder.getInt64(0);
         if (check.value != nullptr) {
             state = states_[check.value];
-            if (LoadInst* load = origin_of(check.value);
+            if (LoadInst* load = load_behind(check.value);
                 load && !isa<AllocaInst>(getUnderlyingObject(load->getPointerOperand(), 0)))
                 set_origin(builder, load->getPointerOperand(), *load->getType(), address, bytes);
         } else {
@@ -440,11 +427,37 @@ class InitChecks {
         IRBuilder<> cold(jit::branch_cold(any_unwritten(builder, *state), check.at, true));
         cold.SetCurrentDebugLocation(check.at->getDebugLoc());
         CallInst* call = jit::call_hook(
-            cold, *hook("cudasim_hook_init_used", {cold.getInt32Ty(), cold.getInt64Ty(), cold.getInt64Ty()}),
-            {cold.getInt32(static_cast<std::uint32_t>(check.use)), address, bytes});
+            cold,
+            *hook("cudasim_hook_init_used",
+                  {cold.getInt32Ty(), cold.getInt32Ty(), cold.getInt64Ty(), cold.getInt64Ty()}),
+            {cold.getInt32(static_cast<std::uint32_t>(check.use)), cold.getInt32(shuffle_line(check.value)),
+             address, bytes});
         call->setMemoryEffects(MemoryEffects::argMemOnly(ModRefInfo::Ref) |
                                MemoryEffects::inaccessibleMemOnly());
         call->addFnAttr(Attribute::Cold);
+    }
+
+    /// The line of a warp shuffle from which the value comes, whichever way it came; 0: also, or only, from
+    /// elsewhere.
+    std::uint32_t shuffle_line(const Value* value) const {
+        std::uint32_t line = 0;
+        std::set<const Value*> seen{value};
+        std::vector<const Value*> open{value};
+        while (!open.empty()) {
+            const Value* from = open.back();
+            open.pop_back();
+            if (const auto shuffle = shuffled_.find(from); shuffle != shuffled_.end()) {
+                line = shuffle->second;
+                continue;
+            }
+            const auto* instruction = dyn_cast_or_null<Instruction>(from);
+            if (!instruction || isa<LoadInst>(instruction) || is_nothing(*instruction)) return 0;
+            for (const Use& operand : instruction->operands()) {
+                if (carries_state(operand) && states_.contains(operand.get()) && seen.insert(operand).second)
+                    open.push_back(operand);
+            }
+        }
+        return line;
     }
 
     void set_origin(IRBuilder<>& builder, Value* memory, Type& type, Value*& address, Value*& bytes) {
@@ -544,6 +557,7 @@ class InitChecks {
     std::set<const Value*> printed_;
     std::map<std::uint64_t, Value*> window_fields_;
     std::set<const Value*> unclear_;
+    std::map<const Value*, std::uint32_t> shuffled_;  ///< what shuffles give; their lines
     std::map<const Value*, Value*> states_;
 };
 

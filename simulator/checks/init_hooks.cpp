@@ -22,12 +22,12 @@ InitObserver::State* state_of(const ThreadContext* context) {
 
 extern "C" {
 
-void cudasim_hook_init_used(ThreadContext* context, std::uint32_t use, std::uint64_t address,
-                            std::uint64_t bytes, std::uint32_t site) {
+void cudasim_hook_init_used(ThreadContext* context, std::uint32_t use, std::uint32_t shuffle_line,
+                            std::uint64_t address, std::uint64_t bytes, std::uint32_t site) {
     if (InitObserver::State* state = state_of(context))
         state->observer->used(jit::linear_index(*context->block), context->thread,
                               reinterpret_cast<std::uint64_t>(context->block->shared_base), site,
-                              static_cast<ValueUse>(use), address, bytes);
+                              static_cast<ValueUse>(use), {address, bytes, shuffle_line});
 }
 
 /// A copy of any length. @param target_states, source_states where the states of a local array are; 0: the

@@ -8,6 +8,7 @@
 
 namespace cudasim::checks {
 
+using execution::ValueOrigin;
 using execution::ValueUse;
 
 [[nodiscard]] std::span<const jit::HookAddress> init_hooks();

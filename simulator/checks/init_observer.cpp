@@ -117,7 +117,7 @@ void InitObserver::access(execution::ThreadHandle& thread, const execution::Obse
         if (shadow_) shadow_->set_written(access.address, access.bytes);
         host_memory_.set_written(access.address, access.bytes);
     }
-    if (is_used) used(thread, ValueUse::atomic, access.address, access.bytes);
+    if (is_used) used(thread, ValueUse::atomic, {.address = access.address, .bytes = access.bytes});
 }
 
 void InitObserver::memory(execution::ThreadHandle&, const execution::ObservedMemory& memory) {
@@ -148,16 +148,14 @@ void InitObserver::store_states(std::uint64_t address, std::span<const std::byte
 }
 
 /// Of a local array nobody says which element it is, as of compiled kernels.
-void InitObserver::used(execution::ThreadHandle& thread, ValueUse use, std::uint64_t address,
-                        std::uint64_t bytes) {
+void InitObserver::used(execution::ThreadHandle& thread, ValueUse use, const ValueOrigin& origin) {
     const std::uint32_t site = thread.site_here();  // without the lock: Python may free memory meanwhile
-    bool is_known = bytes != 0;
-    {
+    ValueOrigin known = origin;
+    if (origin.bytes != 0) {
         const std::lock_guard lock(mutex_);
-        is_known = is_known && !host_memory_.is_local(address);
+        if (host_memory_.is_local(origin.address)) known.address = known.bytes = 0;
     }
-    used(thread.coordinate().block, thread.thread(), 0, site, use, is_known ? address : 0,
-         is_known ? bytes : 0);
+    used(thread.coordinate().block, thread.thread(), 0, site, use, known);
 }
 
 void InitObserver::freed(std::uint64_t address) {
@@ -237,7 +235,7 @@ void InitObserver::block_begins(execution::ObservedBlock& block) {
 }
 
 void InitObserver::used(std::uint64_t block, std::uint32_t thread, std::uint64_t shared, std::uint32_t site,
-                        ValueUse use, std::uint64_t address, std::uint64_t bytes) {
+                        ValueUse use, const ValueOrigin& origin) {
     while (places_lock_.test_and_set(std::memory_order_acquire)) {
     }
     std::size_t at = site * std::size_t{0x9E3779B1} % most_places;
@@ -253,13 +251,23 @@ void InitObserver::used(std::uint64_t block, std::uint32_t thread, std::uint64_t
                      .thread = thread,
                      .block = block,
                      .shared = shared,
-                     .address = address,
-                     .bytes = bytes,
-                     .count = count};
+                     .count = count,
+                     .origin = origin};
         }
         ++place.count;
     }
     places_lock_.clear(std::memory_order_release);
+}
+
+std::string InitObserver::text_of_use(const Place& place,
+                                      const std::optional<findings::MemoryObject>& object) {
+    if (place.origin.shuffle_line != 0)
+        return "what the warp shuffle in line " + std::to_string(place.origin.shuffle_line) + " gave " +
+               use_text(place.use) +
+               ", and the lane that it is from has ended, takes no part in it, or has an uninitialised value";
+    return (object ? object_text(object, place.origin.address)
+                   : std::string("a value in a local variable or register")) +
+           " " + use_text(place.use) + ", and nothing was written there";
 }
 
 void InitObserver::adds_findings(execution::ObserverFindings& findings) {
@@ -271,11 +279,8 @@ void InitObserver::adds_findings(execution::ObserverFindings& findings) {
         finding.thread = findings.coordinate(place.block, place.thread);
         finding.location = findings.place(place.site);
         finding.count = place.count;
-        if (place.bytes != 0) finding.object = findings.object(place.address, place.shared);
-        finding.message = "uninitialised value: " +
-                          (finding.object ? object_text(finding.object, place.address)
-                                          : std::string("a value in a local variable or register")) +
-                          " " + use_text(place.use) + ", and nothing was written there";
+        if (place.origin.bytes != 0) finding.object = findings.object(place.origin.address, place.shared);
+        finding.message = "uninitialised value: " + text_of_use(place, finding.object);
         findings.add(std::move(finding));
     }
     if (shadow_->window().bytes != 0) return;

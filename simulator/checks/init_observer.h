@@ -77,12 +77,11 @@ class InitObserver final : public execution::LaunchObserver,
     void memory_ends(const execution::ObservedMemory& memory) override;
     bool load_states(std::uint64_t address, std::span<std::byte> unwritten) override;
     void store_states(std::uint64_t address, std::span<const std::byte> unwritten) override;
-    void used(execution::ThreadHandle& thread, ValueUse use, std::uint64_t address,
-              std::uint64_t bytes) override;
+    void used(execution::ThreadHandle& thread, ValueUse use, const ValueOrigin& origin) override;
 
     /// A thread uses what nobody wrote. On the thread's own stack; allocates nothing.
     void used(std::uint64_t block, std::uint32_t thread, std::uint64_t shared, std::uint32_t site,
-              ValueUse use, std::uint64_t address, std::uint64_t bytes);
+              ValueUse use, const ValueOrigin& origin);
 
     /// What compiled code has: hooks find their observer by it.
     struct State : InitWindow {
@@ -97,7 +96,8 @@ class InitObserver final : public execution::LaunchObserver,
         bool used = false;
         ValueUse use{};
         std::uint32_t thread = 0;  ///< with block: the lowest one
-        std::uint64_t block = 0, shared = 0, address = 0, bytes = 0, count = 0;
+        std::uint64_t block = 0, shared = 0, count = 0;
+        ValueOrigin origin;
     };
     struct Allocation {
         std::uint64_t bytes = 0;
@@ -106,6 +106,7 @@ class InitObserver final : public execution::LaunchObserver,
         std::uint64_t launches = 0;  ///< unchecked launches before it
     };
 
+    static std::string text_of_use(const Place& place, const std::optional<findings::MemoryObject>& object);
     /// Makes the shadow, and brings it up to date. With the lock.
     void look();
     /// Where the states of memory are that lies in the window or in one array of the host's; else null. With

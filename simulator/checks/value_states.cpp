@@ -184,6 +184,19 @@ void store_state(IRBuilderBase& builder, Type& type, Value* state, Value& states
     jit::mark_internal(*builder.CreateAlignedStore(written, &states, Align(1)));
 }
 
+LoadInst* load_behind(Value* value) {
+    constexpr unsigned most_steps = 8;
+    for (unsigned step = 0; step < most_steps; ++step) {
+        if (auto* load = dyn_cast<LoadInst>(value)) return load;
+        auto* instruction = dyn_cast<Instruction>(value);
+        if (!instruction || isa<PHINode, SelectInst>(instruction) || instruction->getNumOperands() == 0 ||
+            instruction->getOpcode() == Instruction::Or || isa<CallInst>(instruction))
+            return nullptr;
+        value = instruction->getOperand(0);
+    }
+    return nullptr;
+}
+
 bool carries_state(const Use& operand) {
     const auto& instruction = *cast<Instruction>(operand.getUser());
     if (is_nothing(instruction)) return true;

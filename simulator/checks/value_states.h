@@ -18,6 +18,8 @@ namespace cudasim::checks {
 /// Writes the state of a value of `type`. @param state nullptr: it is initialised
 void store_state(llvm::IRBuilderBase& builder, llvm::Type& type, llvm::Value* state, llvm::Value& states);
 
+/// The load that a value comes from without any choice, if there is one.
+[[nodiscard]] llvm::LoadInst* load_behind(llvm::Value* value);
 /// Which instructions carry the state of an operand to their result, instead of using its value.
 [[nodiscard]] bool carries_state(const llvm::Use& operand);
 /// The state of such an instruction's result, inserted behind it. Phis are the caller's.

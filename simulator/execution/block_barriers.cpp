@@ -70,9 +70,11 @@ bool BlockRun::arrive_at_named(Runner* runner, std::uint32_t& first) {
 void BlockRun::complete_named() {
     named_.complete([&](const NamedBarriers::Complete& barrier) {
         if (barrier.missing != 0 && !barrier.waiting.empty()) {
-            const Runner* lowest = *std::ranges::min_element(barrier.waiting, {}, &Runner::thread);
-            report_early_exit({lowest->thread, lowest->site, lowest->named.kind}, barrier.missing,
-                              barrier.waiting.size(), "", context_.thread_count);
+            std::vector<Waiter> waiting;
+            for (const Runner* runner : barrier.waiting)
+                waiting.push_back({runner->thread, runner->site, runner->named.kind});
+            std::ranges::sort(waiting, {}, &Waiter::thread);
+            report_early_exit(waiting, barrier.missing, "");
         }
         if (!began_) return;
         std::vector<std::uint32_t> waiting;

@@ -204,25 +204,54 @@ void BlockRun::report_missing_first_thread() {
     report_end(std::move(finding));
 }
 
-/// Once per place (C4): for the lowest block, whatever the number of workers.
-void BlockRun::report_early_exit(const Waiter& lowest, std::uint64_t missing, std::uint64_t waiting,
-                                 const char* barrier, std::uint64_t of) {
+namespace {
+
+/// Whether every warp of the block has all of its threads among these, or none.
+bool are_whole_warps(std::span<const Waiter> ascending, std::uint32_t threads) {
+    constexpr std::uint32_t lanes = 32;
+    for (std::size_t i = 0; i < ascending.size();) {
+        const std::uint32_t first = ascending[i].thread / lanes * lanes;
+        const std::uint32_t of_warp = std::min(lanes, threads - first);
+        if (i + of_warp > ascending.size() || ascending[i].thread != first ||
+            ascending[i + of_warp - 1].thread != first + of_warp - 1)
+            return false;
+        i += of_warp;
+    }
+    return true;
+}
+
+}  // namespace
+
+/// A barrier of the block is for its threads that have not ended (CUDA Programming Guide, "Compute Capability
+/// 7.x", "Independent Thread Scheduling"). Whole warps that end are common and a note; a warp of which only
+/// a part ends more often is a mistake, and a warning.
+void BlockRun::report_early_exit(std::span<const Waiter> waiting, std::uint64_t missing,
+                                 const char* barrier) {
+    report_early_exit(are_whole_warps(waiting, context_.thread_count) ? Severity::note : Severity::warning,
+                      waiting.front(), missing, waiting.size(), barrier, context_.thread_count);
+}
+
+/// Once per place (C4): for the lowest block, whatever the number of workers. Warnings go before notes.
+void BlockRun::report_early_exit(Severity severity, const Waiter& lowest, std::uint64_t missing,
+                                 std::uint64_t waiting, const char* barrier, std::uint64_t of) {
     const std::uint32_t here = place(lowest.site);
     if (here < launch_->early_exit_block.size()) {
+        constexpr std::uint64_t of_notes = std::uint64_t{1} << 63;
+        const std::uint64_t rank = severity == Severity::note ? of_notes | block_ : block_;
         std::atomic<std::uint64_t>& known = launch_->early_exit_block[here];
         std::uint64_t before = known.load(std::memory_order_relaxed);
-        while (block_ < before && !known.compare_exchange_weak(before, block_)) {
+        while (rank < before && !known.compare_exchange_weak(before, rank)) {
         }
-        if (block_ >= before) return;
+        if (rank >= before) return;
     }
     Finding finding = finding_at(FindingKind::barrier_early_exit, lowest.thread, lowest.site);
-    finding.severity = launch_->options.strict ? Severity::error : Severity::warning;
+    finding.severity = severity == Severity::warning && launch_->options.strict ? Severity::error : severity;
     finding.count = 1;
     finding.threads = missing;
     finding.message = std::to_string(missing) + (missing == 1 ? " thread" : " threads") + " of " +
                       std::to_string(of) + " ended without reaching the " + barrier + "barrier at which " +
                       std::to_string(waiting) + (waiting == 1 ? " thread waits" : " threads wait");
-    if (launch_->stops) {
+    if (launch_->stops && finding.severity != Severity::note) {
         launch_->stops->tell_report(*worker_, *this, finding);
         if (launch_->stops->is_to_go_back()) return;
     }

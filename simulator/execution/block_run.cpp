@@ -551,8 +551,7 @@ BlockRun::Completion BlockRun::complete_barrier() {
         return Completion::over;
     }
     if (over_ != 0)
-        report_early_exit(waiters().front(), over_, waiting_count_,
-                          barrier_kind_ == jit::BarrierKind::grid ? "grid " : "", context_.thread_count);
+        report_early_exit(waiters(), over_, barrier_kind_ == jit::BarrierKind::grid ? "grid " : "");
     context_.barrier_result = barrier_result();
     if (barrier_kind_ == jit::BarrierKind::grid) {
         at_grid_ = true;

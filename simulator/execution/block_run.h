@@ -214,9 +214,11 @@ class BlockRun {
     [[nodiscard]] findings::Finding finding_of_waiters(findings::FindingKind kind) const;
     void report_missing_lanes();
     void report_divergence();
+    /// Threads that ended before a barrier of the block at which these others wait, ascending by thread.
+    void report_early_exit(std::span<const Waiter> waiting, std::uint64_t missing, const char* barrier);
     /// @param barrier what is called so in front of "barrier"; @param of how many threads it waits for
-    void report_early_exit(const Waiter& lowest, std::uint64_t missing, std::uint64_t waiting,
-                           const char* barrier, std::uint64_t of);
+    void report_early_exit(findings::Severity severity, const Waiter& lowest, std::uint64_t missing,
+                           std::uint64_t waiting, const char* barrier, std::uint64_t of);
     void arrive(Runner* runner);
     bool all_wait();
     [[nodiscard]] std::uint32_t lanes_waiting() const {

@@ -141,7 +141,8 @@ void BlockRun::report_missing_in_cluster(std::span<BlockRun* const> blocks, cons
     // Of blocks that are over nobody knows whether a fault ended them.
     if (launch_->findings.faults() == 0) missing += (context_.cluster_blocks - blocks.size()) * threads;
     if (missing == 0 || lowest == nullptr) return;
-    of_lowest->report_early_exit({lowest->thread, lowest->site, lowest->named.kind}, missing, waiting,
+    of_lowest->report_early_exit(findings::Severity::warning,
+                                 {lowest->thread, lowest->site, lowest->named.kind}, missing, waiting,
                                  "cluster ", threads * context_.cluster_blocks);
 }
 

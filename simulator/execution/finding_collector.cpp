@@ -33,9 +33,9 @@ void FindingCollector::add(Finding finding) {
     if (inserted) return;
     Finding& known = it->second;
     const std::uint64_t count = known.count + finding.count, threads = known.threads + finding.threads;
-    if (finding.thread < known.thread) {
-        std::swap(known, finding);
-    }
+    const bool is_first = finding.severity != known.severity ? finding.severity > known.severity
+                                                             : finding.thread < known.thread;
+    if (is_first) std::swap(known, finding);
     known.count = count;
     known.threads = threads;
     known.waiting.insert(known.waiting.end(), finding.waiting.begin(), finding.waiting.end());

@@ -83,7 +83,7 @@ struct Launch {
     std::span<const std::uint32_t> barrier_place;  ///< site → lowest site at the same source place
 
     std::vector<std::atomic<std::uint64_t>>
-        early_exit_block;  ///< by place: lowest block reported for C4's warning
+        early_exit_block;  ///< by place: lowest block reported for C4; bit 63: by a note
 
     // Used to name the object of a memory fault.
     const memory::Arena* arena = nullptr;

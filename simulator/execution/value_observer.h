@@ -29,6 +29,12 @@ enum class ValueUse : std::uint8_t {
     result
 };
 
+/// Where a value comes from, for reports.
+struct ValueOrigin {
+    std::uint64_t address = 0, bytes = 0;  ///< of the memory it was loaded from; 0 bytes: not of one element
+    std::uint32_t shuffle_line = 0;        ///< of the warp shuffle that is all it comes from; else 0
+};
+
 class ValueObserver {
   public:
     virtual ~ValueObserver() = default;
@@ -38,9 +44,7 @@ class ValueObserver {
     virtual bool load_states(std::uint64_t address, std::span<std::byte> unwritten) = 0;
     /// Behind a write to the memory, which made it count as written.
     virtual void store_states(std::uint64_t address, std::span<const std::byte> unwritten) = 0;
-    /// @param address, bytes the memory that the value was loaded from; 0 bytes: it does not come from one
-    /// element
-    virtual void used(ThreadHandle& thread, ValueUse use, std::uint64_t address, std::uint64_t bytes) = 0;
+    virtual void used(ThreadHandle& thread, ValueUse use, const ValueOrigin& origin) = 0;
 };
 
 }  // namespace cudasim::execution

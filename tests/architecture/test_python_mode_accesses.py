@@ -28,6 +28,7 @@ LISTED = {
         "accesses.cpp": 4,  # for observers, and for the maker of ndarrays
         "kernel_array_methods.cpp": 1,  # alignment
         "memory_intrinsics.cpp": 1,  # where a shared array lies, for reports
+        "assigned_states.cpp": 1,  # for the observer of values
         "unwritten_value.cpp": 3,  # for the observer of values: states, no bytes
         "stops.cpp": 1,  # whose memory a handler looks at
     },

@@ -7,6 +7,8 @@
 #include <set>
 
 #include "frontend/cuda_cpp/host_code/host_lines.h"
+#include "frontend/cuda_cpp/runtime/host_findings.h"
+#include "frontend/cuda_cpp/runtime/launch_runner.h"
 
 namespace cudasim::cudart {
 
@@ -51,6 +53,14 @@ void report_mistake(const HostCall& call, const driver::Error& error) {
     if (!chain.empty() && chain.front().line != 0 && !chain.front().function.empty())
         place += ", in " + chain.front().function;
     if (!places.insert(place).second) return;  // a loop that was unrolled has several addresses
+    // A program may ask for more memory than there is to find out how much it gets.
+    if (LaunchRunner::of_this_process().tells_findings() && error.code != driver::CudaResult::out_of_memory) {
+        tell_of_host(
+            findings::FindingKind::failed_call,
+            "a call of the CUDA runtime failed: " + std::string(call.function) + ": " + reason_of(error),
+            chain);
+        return;
+    }
     std::fflush(stdout);
     std::fprintf(stderr, "cudasim: %s: %s\n", place.c_str(), cuda_cpp::with_lines(reason_of(error)).c_str());
 }

@@ -25,7 +25,7 @@ struct HostCall {
 
 /// One line on the standard error, for each place of the program once: "cudasim: cudaFree at main.cu:12, in
 /// main: double free". The program gets CUDA's error code and may know what to do about it, so that the line
-/// leaves the exit status alone.
+/// leaves the exit status alone. For `cudasim check` it is a finding, a warning.
 void report_mistake(const HostCall& call, const driver::Error& error);
 
 /// call(), with report_mistake().

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "frontend/cuda_cpp/host_code/host_lines.h"
+#include "frontend/cuda_cpp/runtime/launch_runner.h"
 #include "frontend/cuda_cpp/runtime/process.h"
 #include "simulator/driver/memory.h"
 #include "simulator/driver/program_journal.h"
@@ -72,9 +73,8 @@ namespace {
 void tell(const Finding& finding) {
     const std::string report = cuda_cpp::with_lines(findings::text_report(finding, {}));
     if (finding.severity == findings::Severity::error) Process::note_failure();
-    const auto& journal = driver::ProgramJournal::of_this_process();
-    if (journal.is_open())
-        journal.host_finding(finding, report);
+    if (LaunchRunner::of_this_process().tells_findings())
+        driver::ProgramJournal::of_this_process().host_finding(finding, report);
     else
         std::fputs(report.c_str(), stderr);
 }

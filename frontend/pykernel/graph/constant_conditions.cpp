@@ -100,13 +100,32 @@ std::optional<bool> comparison(Operator op, const GlobalValue& left, const Globa
 
 }  // namespace
 
-/// As constant_value(), which this extends to texts, tuples and None.
+/// What `and`, `or` and `a if b else c` give where constants choose.
+const GlobalValue* FlowGraphBuilder::chosen_operand(const Expression& syntax, GlobalValue& storage) const {
+    if (syntax.kind == ExpressionKind::conditional) {
+        const auto truth = constant_truth(syntax.operands[0]);
+        return truth ? constant_operand(syntax.operands[*truth ? 1 : 2], storage) : nullptr;
+    }
+    const GlobalValue* value = nullptr;
+    for (const Expression& operand : syntax.operands) {
+        value = constant_operand(operand, storage);
+        const auto truth = value ? truth_of(*value) : std::nullopt;
+        if (!truth) return nullptr;
+        if (*truth == (syntax.kind == ExpressionKind::logical_or)) break;
+    }
+    return value;
+}
+
+/// As constant_value(), which this extends to texts, tuples, None and choices among them.
 const GlobalValue* FlowGraphBuilder::constant_operand(const Expression& syntax, GlobalValue& storage) const {
     if (syntax.kind == ExpressionKind::none || syntax.kind == ExpressionKind::text) {
         storage = {.kind = syntax.kind == ExpressionKind::none ? GlobalKind::none : GlobalKind::text,
                    .text = syntax.text};
         return &storage;
     }
+    if (syntax.kind == ExpressionKind::logical_and || syntax.kind == ExpressionKind::logical_or ||
+        syntax.kind == ExpressionKind::conditional)
+        return chosen_operand(syntax, storage);
     if (const GlobalValue* number = constant_value(syntax, storage)) return number;
     const GlobalValue* value = outer(syntax);
     return value && truth_of(*value) ? value : nullptr;
@@ -140,6 +159,14 @@ std::optional<bool> FlowGraphBuilder::constant_truth(const Expression& syntax) c
                 left = right;
             }
             return true;
+        }
+        case ExpressionKind::binary: {
+            if (fold_literals(syntax)) break;
+            // Numba does not look into the operands of operands.
+            GlobalValue storage[2];
+            const GlobalValue* left = constant_operand(syntax.operands[0], storage[0]);
+            const GlobalValue* right = constant_operand(syntax.operands[1], storage[1]);
+            return left && right ? truth_of_operation(syntax.operators[0], *left, *right) : std::nullopt;
         }
         default:
             break;

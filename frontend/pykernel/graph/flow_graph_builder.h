@@ -72,6 +72,7 @@ class FlowGraphBuilder {
     [[nodiscard]] std::optional<bool> constant_truth(const Expression& syntax) const;
     [[nodiscard]] const GlobalValue* constant_value(const Expression& syntax, GlobalValue& storage) const;
     [[nodiscard]] const GlobalValue* constant_operand(const Expression& syntax, GlobalValue& storage) const;
+    [[nodiscard]] const GlobalValue* chosen_operand(const Expression& syntax, GlobalValue& storage) const;
     [[nodiscard]] std::optional<std::string> constant_text(const Expression& syntax, bool quoted) const;
     /// What str() of an exception called with these arguments is; empty when they are not constants.
     [[nodiscard]] std::optional<std::string> exception_message(const Expression& call) const;
@@ -143,6 +144,10 @@ class FlowGraphBuilder {
 /// Value of an expression of number literals, as CPython folds it; empty when it is not one. @throws
 /// SourceError for integers beyond 64 bits
 [[nodiscard]] std::optional<GlobalValue> fold_literals(const Expression& syntax);
+
+/// Whether an operation of two numbers gives anything but zero; empty where it has no result.
+[[nodiscard]] std::optional<bool> truth_of_operation(Operator op, const GlobalValue& left,
+                                                     const GlobalValue& right);
 
 /// `(1, 2) * 2` and `2 * (1, 2)` of constants as the tuple that CPython folds them to; empty for anything
 /// else. Numba compiles bytecode, so such products are all that it knows of repeated tuples.

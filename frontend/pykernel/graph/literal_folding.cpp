@@ -197,31 +197,33 @@ Folded fold_unary(const Expression& syntax) {
     }
 }
 
-Folded fold_binary(const Expression& syntax) {
-    const Folded a = fold(syntax.operands[0]);
-    const Folded b = a ? fold(syntax.operands[1]) : std::nullopt;
-    if (!a || !b) return std::nullopt;
-    if (a->too_large || b->too_large) return Literal{.too_large = true};
-    const Operator op = syntax.operators[0];
+Folded fold_operation(Operator op, const Literal& a, const Literal& b) {
+    if (a.too_large || b.too_large) return Literal{.too_large = true};
     const bool is_bit_operation =
         op == Operator::bit_and || op == Operator::bit_or || op == Operator::bit_xor;
-    if (a->is_bool && b->is_bool && is_bit_operation)
-        return boolean_literal(fold_integers(op, a->integer, b->integer)->integer != 0);
-    if (a->is_complex || b->is_complex) {
+    if (a.is_bool && b.is_bool && is_bit_operation)
+        return boolean_literal(fold_integers(op, a.integer, b.integer)->integer != 0);
+    if (a.is_complex || b.is_complex) {
         auto complex = [](const Literal& value) {
             return value.is_real || value.is_complex ? value
                                                      : real_literal(static_cast<double>(value.integer));
         };
-        return fold_complex(op, complex(*a), complex(*b));
+        return fold_complex(op, complex(a), complex(b));
     }
-    if (!a->is_real && !b->is_real) {
-        if (const Folded value = fold_integers(op, a->integer, b->integer)) return value;
-        if (op != Operator::true_divide && !(op == Operator::power && b->integer < 0)) return std::nullopt;
+    if (!a.is_real && !b.is_real) {
+        if (const Folded value = fold_integers(op, a.integer, b.integer)) return value;
+        if (op != Operator::true_divide && !(op == Operator::power && b.integer < 0)) return std::nullopt;
     }
     auto real = [](const Literal& value) {
         return value.is_real ? value.real : static_cast<double>(value.integer);
     };
-    return fold_reals(op, real(*a), real(*b));
+    return fold_reals(op, real(a), real(b));
+}
+
+Folded fold_binary(const Expression& syntax) {
+    const Folded a = fold(syntax.operands[0]);
+    const Folded b = a ? fold(syntax.operands[1]) : std::nullopt;
+    return a && b ? fold_operation(syntax.operators[0], *a, *b) : std::nullopt;
 }
 
 Folded fold(const Expression& syntax) {
@@ -270,6 +272,26 @@ std::optional<GlobalValue> fold_literals(const Expression& syntax) {
     return GlobalValue{.kind = GlobalKind::integer,
                        .type_name = folded->integer > high ? "uint64" : "int64",
                        .integer = static_cast<std::int64_t>(folded->integer)};
+}
+
+namespace {
+
+/// A number of Python's own types.
+Folded literal_of(const GlobalValue& value) {
+    if (value.kind == GlobalKind::boolean) return boolean_literal(value.integer != 0);
+    if (value.kind == GlobalKind::real && value.type_name == "float64") return real_literal(value.real);
+    if (value.kind != GlobalKind::integer) return std::nullopt;
+    if (value.type_name == "uint64") return integer_literal(static_cast<std::uint64_t>(value.integer));
+    return value.type_name == "int64" ? Folded(integer_literal(value.integer)) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<bool> truth_of_operation(Operator op, const GlobalValue& left, const GlobalValue& right) {
+    const Folded a = literal_of(left), b = literal_of(right);
+    const Folded result = a && b ? fold_operation(op, *a, *b) : std::nullopt;
+    if (!result) return std::nullopt;
+    return result->too_large || result->integer != 0 || result->real != 0 || result->imaginary != 0;
 }
 
 namespace {

@@ -88,6 +88,34 @@ def test_unwritten_bits_are_still_known_behind_a_shuffle(tmp_path):
         assert "uninitialised-value" in run(program, *["more"] * number, CUDASIM_CHECK="init").stderr, number
 
 
+ENDED_LANE = """
+template <bool mixed> __global__ void use(int* out, int lanes) {
+    int t = threadIdx.x;
+    if (t >= lanes) return;
+    int v = __shfl_down_sync(0xffffffffu, t, 1);
+    if (mixed && t < lanes - 1) v = out[t];
+    if (v > 5) out[t] = 1;
+}
+int main(int argc, char**) {
+    int* out;
+    cudaMalloc(&out, 128);
+    (argc == 1 ? use<false> : use<true>)<<<1, 32>>>(out, 20);
+    cudaDeviceSynchronize();
+}
+"""
+
+
+def test_what_a_shuffle_gives_of_a_lane_that_ended_is_told_as_that(tmp_path):
+    program = compiled(ENDED_LANE, tmp_path)
+    report = run(program, CUDASIM_CHECK="init").stderr
+    assert (
+        "what the warp shuffle in line 5 gave is compared, and the lane that it is from has ended" in report
+    )
+    assert "tid=[19, 0, 0]" in report and "program.cu:7" in report
+    mixed = run(program, "mixed", CUDASIM_CHECK="init").stderr
+    assert "uninitialised value: " in mixed and "warp shuffle" not in mixed
+
+
 SAME_LINE = """
 __global__ void write(float* x) { x[100] = 1; }
 #define CHECKED(call) do { if ((call) != cudaSuccess) return 1; } while (0)

@@ -6,9 +6,10 @@ import pathlib
 import re
 import signal
 import subprocess
+import sys
 
 import pytest
-from cuda_programs import compiled, needs_clang, run
+from cuda_programs import compiled, environment, needs_clang, run
 
 SOURCE = (pathlib.Path(__file__).with_name("programs") / "host_errors.cu").read_text()
 
@@ -138,6 +139,20 @@ def test_mistaken_calls_are_reported_once_for_each_place(program: pathlib.Path) 
         assert reason in said
     assert len(result.stderr.splitlines()) == 5
     assert result.returncode == 0
+
+
+def test_mistaken_calls_are_findings_of_a_check(program: pathlib.Path) -> None:
+    result = subprocess.run(
+        [sys.executable, "-m", "cudasim", "check", "--schedules", "0", program, "10", "launches"],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        timeout=300,
+    )
+    assert result.returncode == 1
+    assert result.stderr.count("warning: failed-call: a call of the CUDA runtime failed: cuda") == 5
+    assert "failed: cudaFree: double free" in result.stderr
+    assert f"main.cu:{line('frees twice')}" in result.stderr
 
 
 def test_page_locked_and_managed_memory_is_for_both(program: pathlib.Path) -> None:

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from cudasim import cuda
+from cudasim import cuda, errors
 from cudasim.types import float32, int8, uint8, uint64
 from kernel_checks import evaluate, kernel_of_source, types_of
 
@@ -74,8 +74,6 @@ def test_float_division_by_zero_is_ieee():
 def test_true_division_of_integers_is_a_float_division():
     def kernel(out, x, y):
         out[0] = x / y
-
-    from cudasim import errors
 
     assert evaluate(kernel, 7, 2) == 3.5
     with pytest.warns(errors.CudasimWarning, match="float division by zero"):
@@ -398,6 +396,29 @@ def test_conditions_that_constants_decide_are_pruned(condition, taken):
     branches = ("out[0] = 1", "out[0] = not_there") if taken else ("out[0] = not_there", "out[0] = 1")
     body = f"if {condition}:\n        {branches[0]}\n    else:\n        {branches[1]}"
     assert evaluate(kernel_of_source(body, "out", TURN=2 - 1j)) == 1
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["(True and True) & (True and False)", "MASK & 1", "MASK - 6", "HALF - 0.5", "YES & False", "MASK * 0",
+     "(1 and 0) | 0", "(MASK and ZERO) | ZERO", "(MASK and ZERO) == 1", "(True and 5) & 1 and ZERO",
+     "(MASK if YES else 0) - 6", "0 if YES else MASK"],
+)  # fmt: skip
+def test_operations_of_constants_decide_conditions(condition):
+    outside = {"MASK": 6, "HALF": 0.5, "YES": True, "ZERO": 0}
+    body = "if {}:\n        out[0] = {}\n    else:\n        out[0] = {}"
+    for text, taken, left in ((condition, "not_there", "1"), (f"not ({condition})", "1", "not_there")):
+        assert evaluate(kernel_of_source(body.format(text, taken, left), "out", **outside)) == 1
+
+
+@pytest.mark.parametrize(
+    "condition", ["MASK + 1 - 7", "(MASK & 1) == 1", "-ZERO", "MASK ** 0 - 1", "MASK // ZERO"]
+)
+def test_operations_of_results_are_left_to_the_run_time_as_numba_leaves_them(condition):
+    for text in (condition, f"not ({condition})"):
+        kernel = kernel_of_source(f"if {text}:\n        out[0] = not_there", "out", MASK=6, ZERO=0)
+        with pytest.raises(errors.TypingError, match="not_there"):
+            evaluate(kernel)
 
 
 def test_arguments_of_all_scalar_types_arrive():

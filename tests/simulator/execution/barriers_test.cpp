@@ -113,6 +113,32 @@ TEST_P(Barriers, ended_threads_do_not_block_the_others_but_are_warned_of) {
     EXPECT_EQ(result.findings[0].thread.block, 0U);
 }
 
+TEST_P(Barriers, whole_warps_that_ended_are_a_note) {
+    const auto leave = [this](std::uint32_t in_block_0, std::uint32_t in_block_1) {
+        LaunchOptions strict = options();
+        strict.strict = true;
+        return launch_function(
+            [=](ThreadHandle& thread) {
+                if (thread.tid().x < (thread.ctaid().x == 0 ? in_block_0 : in_block_1)) return;
+                thread.barrier(1);
+            },
+            {{2}, {80}}, strict);
+    };
+    for (const auto& [first, second] : {std::pair{32U, 0U}, {64U, 32U}, {0U, 64U}}) {
+        const auto result = leave(first, second);
+        ASSERT_EQ(result.findings.size(), 1U);
+        EXPECT_EQ(result.findings[0].kind, FindingKind::barrier_early_exit);
+        EXPECT_EQ(result.findings[0].severity, Severity::note);
+        EXPECT_EQ(result.error(), nullptr);
+    }
+    // A part of a warp in any block is the one that is told.
+    for (const auto& [first, second] : {std::pair{31U, 0U}, {65U, 32U}, {32U, 79U}}) {
+        const auto result = leave(first, second);
+        ASSERT_NE(result.error(), nullptr);
+        EXPECT_EQ(result.error()->kind, FindingKind::barrier_early_exit);
+    }
+}
+
 TEST_P(Barriers, early_exit_is_an_error_when_strict) {
     LaunchOptions strict = options();
     strict.strict = true;

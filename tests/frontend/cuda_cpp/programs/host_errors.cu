@@ -29,7 +29,7 @@ __attribute__((noinline)) void launch_too_many(int* values) {
     fill<<<1, 3000>>>(values, 0);  // launches too many
 }
 
-int main(int, char** arguments) {
+int main(int argc, char** arguments) {
     const int what = std::atoi(arguments[1]);
     int *d_values = nullptr, *pinned = nullptr, *managed = nullptr;
     CHECK(cudaMalloc((void**)&d_values, 40));  // allocates d_values
@@ -64,6 +64,7 @@ int main(int, char** arguments) {
             cudaFree(d_values);  // frees twice
             cudaFree(&d_values);  // frees a stack
             cudaFree(buffer.data + 1);  // frees inside
+            if (argc > 2) fill<<<1, 10>>>(pinned, 0);
             break;
         case 11:  // nothing is wrong
             for (int i = 0; i < 3000; ++i) {
