@@ -205,6 +205,10 @@ def test_records_keep_their_fields():
     array = cuda.to_device(np.zeros(3, kind))
     assert cuda.as_cuda_array(array).dtype == kind
     assert cuda.as_cuda_array(Library(array)).dtype == kind
+    padded = cuda.to_device(
+        np.zeros(3, np.dtype([("a", np.int8), ("b", np.float64), ("c", np.int8)], align=True))
+    )
+    assert cuda.as_cuda_array(Library(padded)).dtype == padded.dtype
     plain = {key: value for key, value in array.__cuda_array_interface__.items() if key != "descr"}
     assert cuda.from_cuda_array_interface(plain).dtype == np.dtype("V12")
 

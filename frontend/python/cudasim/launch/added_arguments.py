@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cudasim import types
+from cudasim.memory.array_interface import as_cuda_array, is_cuda_array
 from cudasim.type_system.added_types import AddedType
+from cudasim.type_system.typeof import as_elements_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +46,26 @@ class AddedArgument:
                 f"has given {len(given)}"
             )
         return [_CONVERTERS[number](value) for value, (_, number, _) in zip(given, self.kind.parts)]
+
+
+class AddedArray:
+    """An array whose elements have a type that a program has added.
+
+    kind: its type. array: on the device, or the host's, as NumPy has it"""
+
+    def __init__(self, kind: types.Array, array: Any) -> None:
+        """
+        :raises TypeError: for what is no array, and where its elements cannot be values of the type
+        """
+        if not (isinstance(array, np.ndarray) or is_cuda_array(array)):
+            raise TypeError(
+                f"an argument of type {kind} is an array; prepare_args() of the kernel's extensions has given a {type(array).__name__}"
+            )
+        self.array = array if isinstance(array, np.ndarray) else as_cuda_array(array)
+        self.kind = as_elements_of(kind, self.array)
+
+    def __cudasim_typeof__(self) -> types.Array:
+        return self.kind
 
 
 def unknown(kind: AddedType, value: Any) -> NotImplementedError:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cudasim import types
-from cudasim.launch.added_arguments import AddedArgument
+from cudasim.launch.added_arguments import AddedArgument, AddedArray
 from cudasim.type_system import added_types
 from cudasim.type_system.registered_types import registered_type
-from cudasim.type_system.typeof import typeof
+from cudasim.type_system.typeof import added_array, typeof
 
 if TYPE_CHECKING:
     from typing import Any
@@ -31,11 +31,21 @@ def _prepared(extensions, value, stream, afterwards):
         kind, value = extension.prepare_args(kind, value, stream=stream, retr=afterwards)
     if added is not None:
         return AddedArgument(added, given, value)
+    if (array := added_array(kind)) is not None:
+        return AddedArray(array, value)
+    if isinstance(value, (bool, int, float, complex)) and type(value) is not type(given):
+        return _as_declared(kind, value)
     if not isinstance(value, tuple):
         return value
     elements = [_prepared(extensions, element, stream, afterwards) for element in value]
     made: Any = type(value)
     return made._make(elements) if hasattr(value, "_fields") else tuple(elements)
+
+
+def _as_declared(kind, value):
+    """A number that stands for an object, with the type that it is passed as."""
+    declared = types.as_type(kind)
+    return declared.dtype.type(value) if isinstance(declared, types.Scalar) else value
 
 
 def _type_of(value):

@@ -310,6 +310,8 @@ class Flattener:
                 self._flatten_one(element, index, copies, values)
         elif isinstance(value, enum.Enum):
             values.append(value.value)
+        elif isinstance(value, added_arguments.AddedArray):
+            self._flatten_one(value.array, index, copies, values)
         elif isinstance(value, added_arguments.AddedArgument):
             values += value.numbers(lambda array: self._parameters_of(array, index, copies))
         elif is_cuda_array(value):

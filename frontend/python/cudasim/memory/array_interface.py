@@ -75,7 +75,7 @@ def from_cuda_array_interface(desc: dict[str, Any], owner: Any = None, sync: boo
         )
     dtype = np.dtype(desc["typestr"])
     if dtype.kind == "V" and desc.get("descr"):
-        described = np.dtype([tuple(field) for field in desc["descr"]])
+        described = np.lib.format.descr_to_dtype([tuple(field) for field in desc["descr"]])
         if described.names and described.itemsize == dtype.itemsize:
             dtype = described
     shape = shape_tuple(desc["shape"])

@@ -35,6 +35,7 @@ from cudasim.type_system.array_layout import (
     shape_tuple,
     strides_tuple,
 )
+from cudasim.type_system.registered_types import rule_of_program
 from cudasim.type_system.typeof import array_type
 
 if TYPE_CHECKING:
@@ -161,9 +162,10 @@ class DeviceContents(DeviceNDArrayBase):
         self.device = device_of(address) if device is None else device
         self._allocation, self._address, self.foreign = gpu_data, address, foreign
         # None for what a launch has to look at more closely (arguments.py): foreign and misaligned memory,
-        # and dtypes that no kernel takes.
+        # dtypes that no kernel takes, and records of which programs have said what they are.
         self.kernel_type = None
-        if not foreign and is_aligned(address, strides, dtype):
+        told = dtype.names is not None and rule_of_program(type(self)) is not None
+        if not foreign and not told and is_aligned(address, strides, dtype):
             self.kernel_type = array_type(dtype, self.ndim, self.layout)
         #: what a kernel gets: address, shape, strides in bytes
         self.parameters = (address, *shape, *strides)

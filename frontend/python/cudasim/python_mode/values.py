@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cudasim import _native, _pyfiber, errors, types
-from cudasim.launch.added_arguments import AddedArgument
+from cudasim.launch.added_arguments import AddedArgument, AddedArray
 from cudasim.launch.arguments import Flattener, Intent
+from cudasim.memory.array_interface import as_cuda_array
 from cudasim.python_mode import object_arrays
 from cudasim.type_system import typeof as types_of
 from cudasim.type_system.array_layout import extent_in_bytes, lowest_offset
@@ -92,7 +93,8 @@ def _value(kind, numbers, owner, given):
     if isinstance(kind, types.Array):
         address, rest = next(numbers), [next(numbers) for _ in range(2 * kind.ndim)]
         shape, strides = tuple(rest[: kind.ndim]), tuple(rest[kind.ndim :])
-        return _pyfiber.array(address, shape, strides, dtype_of(kind.dtype), True, owner)
+        dtype = _given_dtype(given) if types.is_added(kind) else dtype_of(kind.dtype)
+        return _pyfiber.array(address, shape, strides, dtype, True, owner)
     if isinstance(kind, types.Record):
         return _pyfiber.array(next(numbers), (), (), kind.dtype, True, owner)[()]
     if isinstance(kind, types.BaseTuple):
@@ -107,6 +109,12 @@ def _value(kind, numbers, owner, given):
     if kind.dtype.kind == "c":
         return scalar(kind.dtype, complex(next(numbers), next(numbers)))
     return scalar(kind.dtype, next(numbers))
+
+
+def _given_dtype(array):
+    """Of an array whose elements have a type that a program has added: in Python mode they are records."""
+    array = array.array if isinstance(array, AddedArray) else array
+    return (array if hasattr(array, "dtype") else as_cuda_array(array)).dtype
 
 
 def scalar(dtype: Any, value: Any) -> Any:

@@ -27,14 +27,20 @@ def typeof_impl(value: Any, context: Any) -> None:
 
 def registered_type(value: Any) -> Any:
     """What a program has registered for the class of a value, or None."""
+    found = rule_of_program(type(value))
+    return None if found is None else found(value, _context(sys.modules.get("numba.core.typing.typeof")))
+
+
+def rule_of_program(kind: type) -> Any:
+    """The function that a program has registered for values of a class, or None."""
     implementations = [typeof_impl]
     numbas = sys.modules.get("numba.core.typing.typeof")
     if numbas is not None:
         implementations.append(numbas.typeof_impl)
     for known in implementations:
-        found = known.dispatch(type(value))
+        found = known.dispatch(kind)
         if found.__module__.partition(".")[0] not in ("numba", "cudasim"):
-            return found(value, _context(numbas))
+            return found
     return None
 
 

@@ -24,7 +24,7 @@ from cudasim.type_system.element_types import of_dtype
 from cudasim.type_system.plain_types import boolean, complex128, float64, int64, uint64
 from cudasim.type_system.record_names import NUMBERS
 from cudasim.type_system.registered_types import registered_type
-from cudasim.type_system.scalar_types import ALIASES, Type
+from cudasim.type_system.scalar_types import ALIASES, Type, as_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,10 +77,12 @@ _PASSED = "a kernel takes numbers, records, NumPy arrays, device arrays and tupl
 
 def _of_any_class(value):
     kind = type(value)
+    registered = registered_type(value)
+    if (own := added_array(registered)) is not None:
+        return as_elements_of(own, value)
     for follows, type_of in _protocols:
         if follows(value):
             return type_of(value)
-    registered = registered_type(value)
     if getattr(registered, "name", None) in NUMBERS:
         return ALIASES[registered.name]
     if (added := None if registered is None else added_types.of_numba_type(registered)) is not None:
@@ -180,13 +182,46 @@ def array_type(dtype: np.dtype, ndim: int, layout: str, readonly: bool = False) 
 
 
 def type_of_array(array: Any, layout: str, readonly: bool = False) -> Array:
-    """The type of arrays with the dtype and the dimensions of this one.
+    """The type of arrays with the dtype and the dimensions of this one, or what a program has said of this array's class.
 
     :raises ValueError: for dtypes that kernels cannot have
     """
     kind = array_type(array.dtype, array.ndim, layout, readonly)
+    if array.dtype.names is not None and (own := added_array(registered_type(array))) is not None:
+        return as_elements_of(own, array)
     if kind is None:
         raise _unsupported_dtype("array", array.dtype)
+    return kind
+
+
+def added_array(kind: Any) -> Array | None:
+    """The type of arrays whose elements have a type that a program has added; None for any other.
+
+    :param kind: Numba's, or None"""
+    if isinstance(kind, Type) or not (hasattr(kind, "layout") and hasattr(kind, "ndim")):
+        return None
+    own = as_type(kind)
+    return own if isinstance(own, Array) and added_types.is_added(own) else None
+
+
+def as_elements_of(kind: Array, array: Any) -> Array:
+    """The type, where it may be that of an array.
+
+    :param kind: of added_array()
+    :param array: an array, or an object that an extension makes one of
+    :raises TypeError: where the elements of the array cannot be values of the type
+    """
+    dtype, ndim = getattr(array, "dtype", None), getattr(array, "ndim", None)
+    if not isinstance(dtype, np.dtype):
+        interface = getattr(array, "__cuda_array_interface__", None)
+        if not isinstance(interface, dict):
+            return kind
+        dtype, ndim = np.dtype(interface["typestr"]), len(interface["shape"])
+    if (dtype.itemsize, ndim) != (kind.dtype.size, kind.ndim):
+        raise TypeError(
+            f"{kind} has {kind.ndim} dimensions and elements of {kind.dtype.size} bytes, as the data model of {kind.dtype} lays them "
+            f"out; the array that was given for it has {ndim}, and elements of {dtype.itemsize} bytes"
+        )
     return kind
 
 
