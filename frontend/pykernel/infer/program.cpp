@@ -217,6 +217,9 @@ const Choice& Program::chosen(std::uint32_t function, const Resolution& call, Lo
     std::vector<std::string> names, shown;
     for (std::size_t i = 0; i < call.arguments.size(); ++i) {
         names.push_back(call.sources[i] >= default_base ? "omitted" : call.arguments[i]->request_name());
+        const GlobalValue* named = call.arguments[i]->global;
+        if (call.arguments[i]->is(TypeKind::object) && named->kind == GlobalKind::function)
+            names.back() += "#" + std::to_string(named->integer);
         const std::size_t by_name = i + call.keywords.size();
         if (by_name >= call.sources.size())
             names.back().insert(0, call.keywords[by_name - call.sources.size()] + "=");

@@ -74,7 +74,8 @@ class Resolver {
     Resolver& operator=(const Resolver&) = delete;
     /// The number of a function of cudasim.kernel_library, such as "cmath.exp".
     [[nodiscard]] virtual std::uint32_t library_function(std::string_view name) = 0;
-    /// What a call of an overloaded function means with arguments of these types (Type::request_name(),
+    /// What a call of an overloaded function means with arguments of these types (Type::request_name(), of a
+    /// function with "#" and its number behind it,
     /// "omitted" where left out); nullopt: nothing.
     /// @param reasons gets what implementers have to say against it
     /// @throws SourceError without a place: a program's code generator has failed

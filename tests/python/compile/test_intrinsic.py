@@ -285,3 +285,110 @@ def test_python_mode_cannot_call_it_and_says_so(run_with_numba):
         CUDASIM_MODE="python",
     )
     assert "same() is code for LLVM: only compiled kernels call it" in done.stdout, done.stderr
+
+
+DEVICE_FUNCTIONS = """
+@intrinsic
+def apply(typingctx, function, x):
+    if not isinstance(function, types.Dispatcher):
+        return None
+    called = typingctx.resolve_function_type(function, (x,), {})
+
+    def codegen(context, builder, signature, args):
+        given = context.cast(builder, args[1], signature.args[1], called.args[0])
+        return context.get_function(function, called)(builder, [given])
+
+    return called.return_type(function, x), codegen
+
+@cuda.jit(device=True)
+def twice(x):
+    return 2 * x
+
+@cuda.jit(device=True)
+def pair(x):
+    return x, 1 / x
+"""
+
+
+def test_device_functions_as_arguments(run_with_numba):
+    done = run(
+        run_with_numba,
+        DEVICE_FUNCTIONS
+        + """
+@cuda.jit("float32(float64)", device=True)
+def third(x):
+    return x / 3
+
+@cuda.jit(device=True)
+def through(function, x):
+    return apply(function, x)
+
+@cuda.jit
+def kernel(out):
+    chosen = twice
+    out[0], out[1], out[2] = apply(twice, 3), apply(chosen, 1.5), through(twice, 5)
+    out[3], out[4] = through(pair, 4)
+    out[5] = apply(third, 1)
+
+out = np.zeros(6)
+kernel[1, 1](out)
+print(out[:5].tolist(), out[5] == np.float32(1 / 3))
+""",
+    )
+    assert done.stdout == "[6.0, 3.0, 10.0, 4.0, 0.25] True\n", done.stderr
+
+
+def test_device_functions_that_do_not_take_the_arguments(run_with_numba):
+    done = run(
+        run_with_numba,
+        DEVICE_FUNCTIONS.replace(
+            "context.cast(builder, args[1], signature.args[1], called.args[0])", "args[0]"
+        )
+        + """
+@cuda.jit
+def wrong_code(out):
+    out[0] = apply(twice, 3)
+
+@cuda.jit
+def wrong_type(out):
+    out[0] = apply(twice, out)
+
+for kernel in (wrong_code, wrong_type):
+    try:
+        kernel[1, 1](np.zeros(1))
+    except Exception as error:
+        print(type(error).__name__, str(error))
+""",
+    )
+    assert "LoweringError" in done.stdout, done.stderr
+    assert "argument 1 of twice(int64,) -> int64 is i64, not i8*" in done.stdout
+    assert "out[0] = apply(twice, 3)" in done.stdout
+    assert "TypingError" in done.stdout
+    assert "out[0] = apply(twice, out)" in done.stdout
+
+
+def test_overloads_see_that_an_argument_is_a_device_function(run_with_numba):
+    done = run(
+        run_with_numba,
+        DEVICE_FUNCTIONS
+        + """
+from numba.extending import overload
+
+def each(function, x):
+    raise NotImplementedError
+
+@overload(each)
+def each_overload(function, x):
+    if isinstance(function, types.Dispatcher) and function.dispatcher is twice:
+        return lambda function, x: function(x) + 1
+
+@cuda.jit
+def kernel(out):
+    out[0] = each(twice, 3)
+
+out = np.zeros(1)
+kernel[1, 1](out)
+print(out[0])
+""",
+    )
+    assert done.stdout == "7.0\n", done.stderr

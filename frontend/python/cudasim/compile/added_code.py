@@ -244,6 +244,43 @@ class AddedCast:
         )  # fmt: skip
 
 
+class DeviceFunction(numba_types.Dispatcher):
+    """Numba's type of a device function: what a call of it takes and gives, which TargetContext.get_function() has code for."""
+
+    def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
+        """The signature of a call with arguments of these types.
+
+        :raises errors.TypingError: what the function cannot do with them
+        """
+        args, kws = (
+            [*map(numba_types.unliteral, args)],
+            {name: numba_types.unliteral(kws[name]) for name in kws},
+        )
+        given = inspect.signature(self.dispatcher.py_func).bind(*args, **kws).args
+        declared = [
+            templates.signature(types.public(result), *types.public_types(kinds))
+            for kinds, result in self.dispatcher.device_signatures if result is not None
+        ]  # fmt: skip
+        if declared:
+            return context.resolve_overload(self, declared, given, {})
+        result = _device_function(self.dispatcher, given, None)[1].result_type
+        return templates.signature(types.public(result), *given)
+
+    def get_impl_key(self, sig: Any) -> Any:
+        """What the code is found by."""
+        return self
+
+
+def _device_function(function, arguments, result):
+    """(Symbol, CompiledPythonKernel) of a Python function, or a dispatcher of one, for types of arguments and a result of Numba's."""
+    function = getattr(function, "py_func", function)
+    kinds = [types.as_type(numba_types.unliteral(kind)) for kind in arguments]
+    result = None if result is None else types.as_type(result)
+    symbol = f"cudasim_called_{id(function):x}_{abs(hash((tuple(kinds), result))):x}"
+    compiled = overloads.device_function_compiler(function, kinds, abi="c", name=symbol, result_type=result)
+    return symbol, compiled
+
+
 def of_value(value: Any) -> AddedFunction | None:
     """The AddedFunction of what a kernel names, if a program has said anything about it."""
     if not _anything_is_registered():
@@ -338,14 +375,15 @@ def _cast(target, builder, given, wanted):
 
 def _compiled(context, builder, function, signature, values):
     """What TargetContext.compile_internal() asks for: cudasim's code for a Python function (numba_target.set_compiler)."""
-    function = getattr(function, "py_func", function)
-    result = types.as_type(signature.return_type)
-    kinds = [types.as_type(numba_types.unliteral(kind)) for kind in signature.args]
-    symbol = f"cudasim_called_{id(function):x}_{abs(hash((tuple(kinds), result))):x}"
-    compiled = overloads.device_function_compiler(function, kinds, abi="c", name=symbol, result_type=result)
+    symbol, compiled = _device_function(function, signature.args, signature.return_type)
     converter = Values(context)
     flattened = []
-    for kind, value in zip(signature.args, values):
+    for number, (kind, value) in enumerate(zip(signature.args, values), 1):
+        wanted = context.get_value_type(numba_types.unliteral(kind))
+        if str(value.type) != str(wanted):
+            raise TypeError(
+                f"argument {number} of {_shown(function)}{signature} is {wanted}, not {value.type}"
+            )
         parts = converter.taken_apart(builder, numba_types.unliteral(kind), value)
         for part in parts:
             is_bool = isinstance(part.type, ir.IntType) and part.type.width == 1

@@ -260,7 +260,7 @@ class _Program:
             if isinstance(overloaded, overloads.Intrinsic):
                 return self._generated(overloaded, [name for name in type_names if name != "omitted"]), []
             if overloaded.parameters_of is not None:
-                positional, named = _as_given(overloaded.parameters_of, type_names)
+                positional, named = _as_given(overloaded.parameters_of, type_names, self._public)
                 function, literal = overloaded.implementation(positional, named)
             else:
                 function, literal = self._of_python(overloaded, type_names)
@@ -275,14 +275,20 @@ class _Program:
             self._numbers[key] = self._add(function, ())
         return (self._described(self._numbers[key]), literal), []
 
-    @staticmethod
-    def _of_python(overloaded, type_names):
+    def _public(self, name):
+        """The type as users see it, of a name in a question of the compiler's; that of a device function is its dispatcher's."""
+        text, _, number = name.partition("#") if name.startswith("Function(") else (name, "", "")
+        dispatcher = self.dispatchers.get(int(number)) if number else None
+        kind = None if dispatcher is None else overloads.type_of_device_function(dispatcher)
+        return public(from_compiler(text)) if kind is None else kind
+
+    def _of_python(self, overloaded, type_names):
         if not isinstance(overloaded, overloads.Both):
             return None, False
-        return overloaded.implementation(*_by_position_and_name(type_names))
+        return overloaded.implementation(*_by_position_and_name(type_names, self._public))
 
     def _generated(self, intrinsic, type_names):
-        code = intrinsic.code(*_by_position_and_name(type_names))
+        code = intrinsic.code(*_by_position_and_name(type_names, self._public))
         if code is None:
             return None
         self._intrinsics[code.symbol] = code.images
@@ -403,12 +409,14 @@ def _without_parameters(name):
     }
 
 
-def _by_position_and_name(type_names):
-    """([types (public) of positional arguments], {name: type}), of names of types of which some begin with "name="."""
+def _by_position_and_name(type_names, read):
+    """([types (public) of positional arguments], {name: type}), of names of types of which some begin with "name=".
+
+    :param read: name of a type → the type"""
     positional, named = [], {}
     for text in type_names:
         match = re.fullmatch(r"([^\W\d]\w*)=(.*)", text, re.DOTALL)
-        kind = public(from_compiler(match[2] if match else text))
+        kind = read(match[2] if match else text)
         if match:
             named[match[1]] = kind
         else:
@@ -430,12 +438,14 @@ def _without_first_parameter(node):
     return node
 
 
-def _as_given(function, type_names):
-    """Types as the call gave them, by position and by name; "omitted" stands for what it left out."""
+def _as_given(function, type_names, read):
+    """Types as the call gave them, by position and by name; "omitted" stands for what it left out.
+
+    :param read: name of a type → the type (public)"""
     code = function.__code__
     names = code.co_varnames[: code.co_argcount]
     count = type_names.index("omitted") if "omitted" in type_names else len(type_names)
-    given = [public(none if name == "omitted" else from_compiler(name)) for name in type_names]
+    given = [public(none) if name == "omitted" else read(name) for name in type_names]
     if code.co_flags & inspect.CO_VARARGS and len(given) > code.co_argcount:  # a tuple of what *args gets
         rest = given[code.co_argcount]
         return [*given[: code.co_argcount], *rest.types], {}

@@ -89,6 +89,12 @@ class TargetContext(BaseContext):
         self.install_registry(_device_functions)
         self.install_registry(implementations)
 
+    def get_function(self, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
+        """The code of a function, (builder, values) → value: a device function's is what cudasim compiles."""
+        if not isinstance(fn, numba_types.Dispatcher):
+            return super().get_function(fn, sig, _firstcall)
+        return lambda builder, args, loc=None: self.compile_internal(builder, fn.dispatcher, sig, args)
+
     def compile_internal(self, builder: Any, impl: Any, sig: Any, args: Any, locals: Any = None) -> Any:
         """The value that a Python function gives: cudasim compiles it for these types."""
         symbol, images, function_type, flattened, made = self.compiler(self, builder, impl, sig, args)

@@ -276,6 +276,15 @@ def added_attribute(kind: Any, name: str) -> Any:
     return added_code.of_attribute(kind, name)
 
 
+def type_of_device_function(dispatcher: Any) -> Any:
+    """What implementers and code generators get as the type of a device function that a call passes; None without Numba."""
+    if _registry() is None:
+        return None
+    from cudasim.compile import added_code  # it needs numba and llvmlite
+
+    return added_code.DeviceFunction(dispatcher)
+
+
 def of_attribute(kind: Type, name: str) -> tuple[Overloaded, bool] | None:
     """(The Overloaded of an attribute of values of a type, whether it is a method), or None."""
     found = [
