@@ -322,3 +322,70 @@ kernel[1, 1](np.zeros(1))
     error = done.stderr[done.stderr.rindex("LinkerError: ") :]
     assert error.startswith("LinkerError: Span(int64, int64) -> Span: "), done.stderr
     assert "in kernel\n    out[0] = Span(1, 2).begin\n             ^^^^^^^^^^\n" in error, done.stderr
+
+
+@BOTH_MODES
+def test_functions_of_libraries(run_with_numba, mode):
+    done = run(run_with_numba, PRELUDE, CONSTRUCTOR, TYPEOF, """
+import math
+from math import exp as exponential
+
+root = np.sqrt
+
+@overload(np.sqrt)
+def root_of_span(x):
+    return (lambda x: Span(math.sqrt(x.begin), math.sqrt(x.end))) if isinstance(x, SpanType) else None
+
+@overload(math.exp)
+def exponential_of_span(x):
+    return (lambda x: math.exp(x.begin)) if isinstance(x, SpanType) else None
+
+@overload(np.add)
+def sum_with_span(a, b):
+    return (lambda a, b: a.begin + b) if isinstance(a, SpanType) else None
+
+@overload(np.sum)
+def sum_of_span(a):
+    return (lambda a: a.begin + a.end) if isinstance(a, SpanType) else None
+
+@cuda.jit(device=True)
+def called(of):
+    return np.sqrt(of).begin
+
+@cuda.jit
+def kernel(out):
+    made = Span(0, 9)
+    out[0] = np.sqrt(made).end + called(made) + root(made).end
+    out[1] = math.exp(made) + exponential(made) + math.exp(0.0)
+    out[2] = np.add(made, 2.0)
+    out[3] = np.sum(made) + np.sum(out[4:])
+
+out = np.array([0.0, 0.0, 0.0, 0.0, 5.0, 6.0])
+kernel[1, 1](out)
+print(out.tolist())
+""", CUDASIM_MODE=mode)  # fmt: skip
+    assert done.stdout == "[6.0, 3.0, 2.0, 20.0, 5.0, 6.0]\n", done.stderr
+
+
+def test_members_that_are_code_for_compiled_kernels(run_with_numba):
+    done = run(run_with_numba, PRELUDE, CONSTRUCTOR, TYPEOF, """
+@declarations.register_attr
+class Attributes(AttributeTemplate):
+    key = SpanType
+
+    def resolve_length(self, kind):
+        return types.float64
+
+@lower_attr(SpanType, "length")
+def length_of(context, builder, kind, value):
+    parts = cgutils.create_struct_proxy(kind)(context, builder, value=value)
+    return builder.fsub(parts.end, parts.begin)
+
+@cuda.jit
+def kernel(out):
+    out[0] = Span(1, 2).length
+
+out = np.zeros(1)
+kernel[1, 1](out)
+""", CUDASIM_MODE="python")  # fmt: skip
+    assert "'length' of Span is code for LLVM: only compiled kernels have it" in done.stderr

@@ -90,9 +90,13 @@ def _overload_of(name):
 
 def _attributes_of_objects(function_of):
     def attribute(value, name):
-        found = name in overloads.attribute_names() and overloads.of_attribute(
-            types.public(type_of(value)), name
-        )
+        kind = types.public(type_of(value))
+        found = name in overloads.attribute_names() and overloads.of_attribute(kind, name)
+        if not found and not name.startswith("__") and overloads.added_attribute(kind, name) is not None:
+            raise AttributeError(
+                f"{name!r} of {kind} is code for LLVM: only compiled kernels have it, not one that runs in Python mode; give the class "
+                f"{type(value).__name__!r} such a member"
+            )
         if not found:
             raise AttributeError(f"{type(value).__name__!r} object has no attribute {name!r}")
         return _bound(found, value, function_of)

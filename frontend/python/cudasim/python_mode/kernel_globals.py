@@ -324,7 +324,7 @@ class KernelFunctions:
         copy = self._functions[function] = _copy(function, code, own_globals, function.__closure__)
         for name in names:
             if name in own_globals and name not in lane_names:
-                own_globals[name] = self._replacements.of(own_globals[name], self._clone, names)
+                own_globals[name] = self._replacement(own_globals[name], names)
             elif callable(_BUILTINS.get(name)) and overloads.anything_is_overloaded():
                 overloaded = builtin_of(name, _BUILTINS[name], self.of)
                 if overloaded is not None:
@@ -334,6 +334,24 @@ class KernelFunctions:
             if any(new is not old for new, old in zip(closure, function.__closure__)):
                 copy = self._functions[function] = _copy(function, code, own_globals, closure)
         return copy
+
+    def _replacement(self, value, names):
+        found = self._replacements.of(value, self._clone, names)
+        if not overloads.anything_is_overloaded():
+            return found
+        if value in (np, math):
+            return self._with_overloads(found, value.__name__, names)
+        module = "numpy" if isinstance(value, np.ufunc) else getattr(value, "__module__", None)
+        if module in ("numpy", "math") and callable(value) and not isinstance(value, type):
+            return builtin_of(f"{module}.{value.__name__}", found, self.of) or found
+        return found
+
+    def _with_overloads(self, module, name, names):
+        """NumPy or math, with those of its functions that programs have implemented for types of their own."""
+        known = {each: vars(module)[each] for each in names if callable(vars(module).get(each))}
+        overloaded = {each: builtin_of(f"{name}.{each}", known[each], self.of) for each in known}
+        replaced = {each: function for each, function in overloaded.items() if function is not None}
+        return _module(module, replaced) if replaced else module
 
     def _clone(self, value):
         if isinstance(value, CUDADispatcher):
@@ -350,7 +368,7 @@ class KernelFunctions:
             value = cell.cell_contents
         except ValueError:
             return cell
-        replaced = self._replacements.of(value, self._clone, names)
+        replaced = self._replacement(value, names)
         return cell if replaced is value else python_types.CellType(replaced)
 
 
