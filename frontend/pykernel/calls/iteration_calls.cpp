@@ -9,7 +9,7 @@ namespace cudasim::pykernel {
 namespace {
 
 TypeRef type_iter(const CallTyping& call) {
-    return iterator_over(call.types(), call[0], call.call.id, 0, call.call.location);
+    return iterator_over(call.program, call[0], call.call.id, 0, call.call.location);
 }
 
 Emitted emit_iter(CallEmission& call) {
@@ -30,7 +30,7 @@ Emitted emit_next(CallEmission& call) {
 TypeRef type_enumerate(const CallTyping& call) {
     const TypeRef start = call.size() == 2 ? call[1] : nullptr;
     if (call.size() < 1 || call.size() > 2 || (start && !start->is(TypeKind::integer))) call.no_match();
-    const TypeRef counted = iterator_over(call.types(), call[0], call.call.id, 0, call.call.location);
+    const TypeRef counted = iterator_over(call.program, call[0], call.call.id, 0, call.call.location);
     return call.types().enumerated(counted, call.call.id);
 }
 
@@ -45,7 +45,7 @@ Emitted emit_enumerate(CallEmission& call) {
 TypeRef type_zip(const CallTyping& call) {
     std::vector<TypeRef> iterators;
     for (std::size_t i = 0; i < call.size(); ++i)
-        iterators.push_back(iterator_over(call.types(), call[i], call.call.id, i, call.call.location));
+        iterators.push_back(iterator_over(call.program, call[i], call.call.id, i, call.call.location));
     const TypeRef zipped = call.types().zipped(std::move(iterators), call.call.id);
     call.resolution.parameters = {element_type(call.types(), zipped)};
     return zipped;
@@ -54,7 +54,10 @@ TypeRef type_zip(const CallTyping& call) {
 Emitted emit_zip(CallEmission& call) {
     for (std::size_t i = 0; i < call.arguments.size(); ++i)
         call.emitter.begin_iteration(call.call.type->elements[i], call[i], true);
-    if (std::ranges::any_of(call.arguments, [](const Emitted& over) { return over.type->is_iterator(); }))
+    const auto takes_at_once = [](const Emitted& over) {  // has_next() has taken the element already
+        return over.type->is_iterator() || over.type->is(TypeKind::added);
+    };
+    if (std::ranges::any_of(call.arguments, takes_at_once))
         call.emitter.begin_shared_zip(call.call.type, call.resolution.parameters[0]);
     return {call.call.type, {}};
 }

@@ -104,7 +104,7 @@ Emitted emit_set_item(CallEmission& call) {
 
 TypeRef type_truth(const CallTyping& call) {
     if (call[0]->is(TypeKind::added))
-        return meaning(call, resolve_added(call.program, call.call, "bool", std::array{call[0]}));
+        return meaning(call, resolve_added(call.program, call.call.location, "bool", std::array{call[0]}));
     if (!call[0]->is(TypeKind::tuple)) call.no_match("operator.truth takes tuples");  // as Numba
     return call.types().boolean;
 }

@@ -43,7 +43,7 @@ Emitted emit_len(CallEmission& call) {
 
 /// The parameters are the iterator and what it yields.
 void loop_over(const CallTyping& call, TypeRef over) {
-    const TypeRef iterator = iterator_over(call.types(), over, call.call.id, 0, call.call.location);
+    const TypeRef iterator = iterator_over(call.program, over, call.call.id, 0, call.call.location);
     call.resolution.parameters = {iterator, element_type(call.types(), iterator)};
 }
 

@@ -325,6 +325,7 @@ class FunctionEmitter {
         Held stop, step;
         TypeRef over_type = nullptr;
         llvm::SmallVector<Held> over;
+        std::vector<llvm::AllocaInst*> taken;  ///< iternext's result, of iterables that a program has added
     };
     struct SharedZip {
         TypeRef elements = nullptr;            ///< the type of what it yields
@@ -333,6 +334,7 @@ class FunctionEmitter {
     [[nodiscard]] Held hold(llvm::Value* value, bool in_memory);
     [[nodiscard]] llvm::Value* get(const Held& held);
     void begin_range(Iterator& iterator, const Emitted& range);
+    void begin_added(Iterator& iterator, const Emitted& over, bool may_travel);
     [[nodiscard]] llvm::Value* iteration_count(const Emitted& over);
     [[nodiscard]] llvm::Value* take_one_of_each(TypeRef zipped);
     [[nodiscard]] Emitted element_at(const Emitted& over, llvm::Value* position, TypeRef result);
@@ -345,7 +347,6 @@ class FunctionEmitter {
     llvm::BasicBlock* entry_ = nullptr;
     std::vector<llvm::BasicBlock*> blocks_;
     std::vector<Emitted> values_;
-    std::map<ValueId, Emitted> next_;  ///< of iterators that a program has added: the element that is to come
     std::map<VariableKey, llvm::AllocaInst*> variables_;
     std::vector<char> maybe_unassigned_;     ///< by variable
     std::vector<char> unassigned_versions_;  ///< by version: reading it may find no value

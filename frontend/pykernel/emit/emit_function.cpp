@@ -158,18 +158,11 @@ Emitted FunctionEmitter::emit_value(ValueId id, const Instruction& in) {
             return make_slice(in.type, bounds);
         }
         case Opcode::iterate:
-            if (operand(0).type->is(TypeKind::added)) return emit_added(resolution(in), std::array{raw(0)});
             begin_iteration(in.type, operand(0), false);
             return {in.type, {}};
         case Opcode::advance:
-            if (operand(0).type->is(TypeKind::added)) {  // (whether there is one, the element)
-                const Emitted next = emit_added(resolution(in), std::array{raw(0)});
-                next_[in.operands[0]] = element_of(next, 1);
-                return element_of(next, 0);
-            }
             return number(has_next(operand(0).type), types().boolean);
         case Opcode::element:
-            if (operand(0).type->is(TypeKind::added)) return next_.at(in.operands[0]);
             return take_next(operand(0).type, in.type);
         default:
             return {types().none, {}};

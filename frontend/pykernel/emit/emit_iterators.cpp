@@ -16,6 +16,11 @@ void FunctionEmitter::begin_iteration(TypeRef type, const Emitted& over, bool ma
     if (over.type->is_iterator()) return;
     Iterator iterator;
     iterator.over_type = over.type;
+    if (over.type->is(TypeKind::added)) {
+        begin_added(iterator, over, may_travel);
+        iterators_[type] = std::move(iterator);
+        return;
+    }
     for (llvm::Value* part : over.parts) iterator.over.push_back(hold(part, may_travel));
     if (over.type->is(TypeKind::range)) {
         begin_range(iterator, over);
@@ -26,6 +31,16 @@ void FunctionEmitter::begin_iteration(TypeRef type, const Emitted& over, bool ma
         iterator.stop = hold(iteration_count(over), may_travel);
     }
     iterators_[type] = std::move(iterator);
+}
+
+/// What the loop runs over is getiter's result then.
+void FunctionEmitter::begin_added(Iterator& iterator, const Emitted& over, bool may_travel) {
+    const Iteration& iteration = module.program.iteration(over.type);
+    for (llvm::Value* part : emit_added(iteration.begin, {&over, 1}).parts)
+        iterator.over.push_back(hold(part, may_travel));
+    llvm::SmallVector<llvm::Type*> parts;
+    module.part_types(iteration.next.result, false, parts);
+    for (llvm::Type* part : parts) iterator.taken.push_back(entry_alloca(part, "iterator.taken"));
 }
 
 FunctionEmitter::Held FunctionEmitter::hold(llvm::Value* value, bool in_memory) {
@@ -127,7 +142,7 @@ llvm::Value* FunctionEmitter::take_one_of_each(TypeRef zipped) {
     return builder.CreateLoad(builder.getInt1Ty(), all);
 }
 
-/// Whether there is a next element; a shared zip takes it already.
+/// Whether there is a next element; a shared zip, and an iterator that a program has added, takes it already.
 llvm::Value* FunctionEmitter::has_next(TypeRef type) {
     if (type->is(TypeKind::enumerated)) return has_next(type->element());
     if (shared_zips_.contains(type)) return take_one_of_each(type);
@@ -140,6 +155,15 @@ llvm::Value* FunctionEmitter::has_next(TypeRef type) {
         return all;
     }
     const Iterator& iterator = iterators_.at(type);
+    if (!iterator.taken.empty()) {
+        const Iteration& iteration = module.program.iteration(iterator.over_type);
+        Emitted state{iteration.begin.result, {}};
+        for (const Held& part : iterator.over) state.parts.push_back(get(part));
+        const Emitted next = emit_added(iteration.next, {&state, 1});
+        for (std::size_t i = 0; i < next.parts.size(); ++i)
+            builder.CreateStore(next.parts[i], iterator.taken[i]);
+        return truth(element_of(next, 0));
+    }
     llvm::Type* number_type = iterator.position->getAllocatedType();
     if (iterator.remaining) {
         llvm::Value* left = builder.CreateLoad(number_type, iterator.remaining);
@@ -176,6 +200,12 @@ Emitted FunctionEmitter::take_next(TypeRef type, TypeRef result) {
         return pair;
     }
     const Iterator& iterator = iterators_.at(type);
+    if (!iterator.taken.empty()) {
+        Emitted next{module.program.iteration(iterator.over_type).next.result, {}};
+        for (llvm::AllocaInst* slot : iterator.taken)
+            next.parts.push_back(builder.CreateLoad(slot->getAllocatedType(), slot));
+        return element_of(next, 1);
+    }
     llvm::Type* number_type = iterator.position->getAllocatedType();
     llvm::Value* position = builder.CreateLoad(number_type, iterator.position);
     builder.CreateStore(builder.CreateAdd(position, get(iterator.step)), iterator.position);

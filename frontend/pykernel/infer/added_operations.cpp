@@ -29,13 +29,13 @@ std::optional<Resolution> added_operation(Program& program, const std::string& f
     return call;
 }
 
-Resolution resolve_added(Program& program, const Instruction& at, const std::string& function,
+Resolution resolve_added(Program& program, Location place, const std::string& function,
                          std::span<const TypeRef> operands) {
-    if (auto found = added_operation(program, function, operands, at.location)) return std::move(*found);
+    if (auto found = added_operation(program, function, operands, place)) return std::move(*found);
     std::vector<std::string> names;
     for (TypeRef type : operands) names.push_back(program.types.without_literal(type)->name);
     const std::string name = function.substr(function.rfind('.') + 1);
-    refuse_no_implementation("<built-in function " + name + ">", name, names, at.location);
+    refuse_no_implementation("<built-in function " + name + ">", name, names, place);
 }
 
 const Resolution* Program::ask_for_cast(TypeRef from, TypeRef to, Location place) {
@@ -59,6 +59,17 @@ const Resolution* Program::ask_for_cast(TypeRef from, TypeRef to, Location place
 const Resolution* Program::cast(TypeRef from, TypeRef to) const {
     const auto found = casts_.find({from, to});
     return found != casts_.end() && found->second ? &*found->second : nullptr;
+}
+
+const Iteration& Program::ask_for_iteration(TypeRef over, Location place) {
+    if (const auto known = iterations_.find(over); known != iterations_.end()) return known->second;
+    Resolution begin = resolve_added(*this, place, "getiter", {&over, 1});
+    Resolution next = resolve_added(*this, place, "iternext", {&begin.result, 1});
+    return iterations_.emplace(over, Iteration{std::move(begin), std::move(next)}).first->second;
+}
+
+const Iteration& Program::iteration(TypeRef over) const {
+    return iterations_.at(over);
 }
 
 const Resolution& Program::added_constant(const GlobalValue& value) const {

@@ -16,7 +16,7 @@ namespace cudasim::pykernel {
 [[nodiscard]] std::optional<Resolution> added_operation(Program& program, const std::string& function,
                                                         std::span<const TypeRef> operands, Location place);
 /// The same where there must be an implementation. @throws SourceError
-[[nodiscard]] Resolution resolve_added(Program& program, const Instruction& at, const std::string& function,
+[[nodiscard]] Resolution resolve_added(Program& program, Location place, const std::string& function,
                                        std::span<const TypeRef> operands);
 /// The same as added_operation() of an operator.
 [[nodiscard]] std::optional<Resolution> added_operator(Program& program, Operator op,

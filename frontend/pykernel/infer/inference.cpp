@@ -257,13 +257,10 @@ class Inference {
             case Opcode::unpack:
                 return resolved(in, resolve_unpack(program_, in, operand(0))).result;
             case Opcode::iterate:
-                if (operand(0)->is(TypeKind::added)) return added(in, "getiter");
-                return iterate(in, operand(0));
+                return iterator_over(program_, operand(0), in.id, 0, in.location);
             case Opcode::advance:
-                if (operand(0)->is(TypeKind::added)) return added(in, "iternext")->elements[0];
                 return types_.boolean;
             case Opcode::element:
-                if (operand(0)->is(TypeKind::added)) return added(in, "iternext")->elements[1];
                 return element_type(types_, operand(0));
             case Opcode::branch:
                 if (operand(0)->is(TypeKind::added)) return added(in, "bool"), types_.none;
@@ -297,7 +294,7 @@ class Inference {
 
     /// The result of a function of Python's that the instruction stands for.
     TypeRef added(const Instruction& in, const std::string& function) {
-        return resolved(in, resolve_added(program_, in, function, operand_types(in))).result;
+        return resolved(in, resolve_added(program_, in.location, function, operand_types(in))).result;
     }
 
     /// The compiler's own attributes come first, then what programs have added.
@@ -335,10 +332,6 @@ class Inference {
         std::vector<TypeRef> bounds;
         for (ValueId operand : in.operands) bounds.push_back(type(operand));
         return slice_type(types_, bounds, in.location);
-    }
-
-    TypeRef iterate(const Instruction& in, TypeRef over) {
-        return iterator_over(types_, over, in.id, 0, in.location);
     }
 
     TypeRef call(const Instruction& in) {

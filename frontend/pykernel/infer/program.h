@@ -74,6 +74,12 @@ struct Specialisation {
     std::size_t lowest = 0;  ///< the outermost function being inferred that its types depend on
 };
 
+/// A loop over values of a type that a program has added: getiter and iternext, whose result is whether there
+/// is an element, and the element.
+struct Iteration {
+    Resolution begin, next;
+};
+
 class Program {
   public:
     explicit Program(const Request& request);
@@ -129,6 +135,11 @@ class Program {
     [[nodiscard]] const Resolution* ask_for_cast(TypeRef from, TypeRef to, Location place);
     /// The same, as far as it has been asked for; else null.
     [[nodiscard]] const Resolution* cast(TypeRef from, TypeRef to) const;
+    /// How a loop over values of a type that a program has added begins and goes on; asked for once.
+    /// @throws SourceError when no loop can run over them
+    [[nodiscard]] const Iteration& ask_for_iteration(TypeRef over, Location place);
+    /// The same, which has been asked for.
+    [[nodiscard]] const Iteration& iteration(TypeRef over) const;
     /// A constant of a type that a program has added, as a function without arguments. type_of() has asked
     /// for it.
     [[nodiscard]] const Resolution& added_constant(const GlobalValue& value) const;
@@ -171,6 +182,7 @@ class Program {
     std::map<std::string, std::optional<std::uint32_t>> operations_;
     std::map<std::pair<std::string, std::string>, GlobalValue> members_;
     std::map<std::pair<TypeRef, TypeRef>, std::optional<Resolution>> casts_;
+    std::map<TypeRef, Iteration> iterations_;
     std::map<std::string, Resolution> added_constants_;
     std::map<std::string, std::uint32_t, std::less<>> library_;
     std::vector<Specialisation*> inferring_;   ///< from the outermost inwards

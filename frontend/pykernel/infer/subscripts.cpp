@@ -31,7 +31,7 @@ Resolution resolve_attribute(Program& program, const Instruction& at, TypeRef ob
 
 Resolution resolve_get_item(Program& program, const Instruction& at, TypeRef container, TypeRef index) {
     if (container->is(TypeKind::added))
-        return resolve_added(program, at, "operator.getitem", std::array{container, index});
+        return resolve_added(program, at.location, "operator.getitem", std::array{container, index});
     Resolution found = by_first_rule(program, at, get_item_rules(), {container, index});
     if (found.result) return found;
     refuse_typing("a value of type " + container->name + " cannot be indexed", at.location);
@@ -50,7 +50,7 @@ Resolution resolve_unpack(Program& program, const Instruction& at, TypeRef seque
 Resolution resolve_set_item(Program& program, const Instruction& at, TypeRef container, TypeRef index,
                             TypeRef value) {
     if (container->is(TypeKind::added))
-        return resolve_added(program, at, "operator.setitem", std::array{container, index, value});
+        return resolve_added(program, at.location, "operator.setitem", std::array{container, index, value});
     Resolution found = by_first_rule(program, at, set_item_rules(), {container, index, value});
     if (found.result) return found;
     refuse_no_implementation("<built-in function setitem>", "setitem",
@@ -60,7 +60,7 @@ Resolution resolve_set_item(Program& program, const Instruction& at, TypeRef con
 
 Resolution resolve_set_attribute(Program& program, const Instruction& at, TypeRef object, TypeRef value) {
     if (object->is(TypeKind::added))
-        return resolve_added(program, at, "setattr " + at.text, std::array{object, value});
+        return resolve_added(program, at.location, "setattr " + at.text, std::array{object, value});
     Resolution found = by_first_rule(program, at, set_attribute_rules(), {object, value});
     if (found.result) return found;
     refuse_typing("attribute '" + at.text + "' cannot be set in a kernel", at.location);
@@ -103,9 +103,13 @@ TypeRef slice_type(TypeTable& types, const std::vector<TypeRef>& bounds, Locatio
     return types.slice(bounds);
 }
 
-TypeRef iterator_over(TypeTable& types, TypeRef over, std::uint32_t site, std::size_t position,
+TypeRef iterator_over(Program& program, TypeRef over, std::uint32_t site, std::size_t position,
                       Location place) {
+    TypeTable& types = program.types;
     if (over->is_iterator()) return over;
+    if (over->is(TypeKind::added))
+        return types.iterator(over, site, position,
+                              program.ask_for_iteration(over, place).next.result->elements[1]);
     if (over->is(TypeKind::array) && over->dimensions == 0)
         refuse_typing("iteration over a 0-d array", place);
     if (!element_type(types, over))
@@ -141,7 +145,7 @@ TypeRef element_type(TypeTable& types, TypeRef over) {
             return types.tuple({indices, types.value_in(over->element())});
         }
         case TypeKind::iterator:
-            return element_type(types, over->element());
+            return over->elements.size() > 1 ? over->elements[1] : element_type(types, over->element());
         case TypeKind::enumerated:
             return types.tuple({types.int64, element_type(types, over->element())});
         case TypeKind::zipped: {

@@ -56,7 +56,7 @@ namespace cudasim::pykernel {
 /// Type of start:stop:step. @throws SourceError when a bound is not a number
 [[nodiscard]] TypeRef slice_type(TypeTable& types, const std::vector<TypeRef>& bounds, Location place);
 /// iter(over): an iterator is its own. @throws SourceError when nothing can loop over it
-[[nodiscard]] TypeRef iterator_over(TypeTable& types, TypeRef over, std::uint32_t site, std::size_t position,
+[[nodiscard]] TypeRef iterator_over(Program& program, TypeRef over, std::uint32_t site, std::size_t position,
                                     Location place);
 /// What a loop over `over` yields; null when nothing can loop over it.
 [[nodiscard]] TypeRef element_type(TypeTable& types, TypeRef over);

@@ -255,9 +255,10 @@ TypeRef TypeTable::wrapped(TypeKind kind, TypeRef over) {
     return intern_by_identity({.kind = kind, .elements = {over}, .name = prefix + over->name + ")"}, 0, 0);
 }
 
-TypeRef TypeTable::iterator(TypeRef over, std::uint32_t site, std::size_t position) {
-    return intern_by_identity(
-        {.kind = TypeKind::iterator, .elements = {over}, .name = "iter(" + over->name + ")"}, site, position);
+TypeRef TypeTable::iterator(TypeRef over, std::uint32_t site, std::size_t position, TypeRef yielded) {
+    Type type{.kind = TypeKind::iterator, .elements = {over}, .name = "iter(" + over->name + ")"};
+    if (yielded) type.elements.push_back(yielded);
+    return intern_by_identity(std::move(type), site, position);
 }
 
 TypeRef TypeTable::enumerated(TypeRef iterator, std::uint32_t site) {

@@ -39,7 +39,7 @@ enum class TypeKind {
     index_grid,   ///< np.ndindex: elements[0] is the tuple of extents
     index_items,  ///< np.ndenumerate: elements[0] is the array
     limits,       ///< np.finfo, np.iinfo: elements[0] is the number's type
-    iterator,     ///< elements[0] is what it runs over
+    iterator,     ///< elements[0] is what it runs over; elements[1], for a program's own: what it yields
     enumerated,   ///< an iterator: elements[0] is the iterator that is counted
     zipped,       ///< an iterator: elements are the iterators
     pointer,      ///< a C pointer: elements[0] is what it points to, none for void
@@ -203,7 +203,9 @@ class TypeTable {
     /// Every place in a program that makes an iterator has a type of its own, so that the type alone tells
     /// where the state is. `site` is that place (an instruction of its function), `position` counts at one
     /// place.
-    [[nodiscard]] TypeRef iterator(TypeRef over, std::uint32_t site, std::size_t position = 0);
+    /// @param yielded what it yields, if `over` does not tell
+    [[nodiscard]] TypeRef iterator(TypeRef over, std::uint32_t site, std::size_t position = 0,
+                                   TypeRef yielded = nullptr);
     [[nodiscard]] TypeRef enumerated(TypeRef iterator, std::uint32_t site);
     [[nodiscard]] TypeRef zipped(std::vector<TypeRef> iterators, std::uint32_t site);
     [[nodiscard]] TypeRef pointer(TypeRef pointee);
