@@ -12,6 +12,7 @@
 #include <set>
 
 #include "simulator/image/recording_handler.h"
+#include "simulator/image/source_names.h"
 
 namespace cudasim::image {
 namespace {
@@ -47,9 +48,35 @@ Value* adapted(IRBuilder<>& builder, Value* value, Type* type) {
     return nullptr;
 }
 
+/// The first call of a function, null where it is not called by name.
+const CallBase* call_of(const Function& function) {
+    for (const User* user : function.users())
+        if (const auto* call = dyn_cast<CallBase>(user)) return call;
+    return nullptr;
+}
+
+/// Where a function is called, and from where that is called: lines as in Python's tracebacks, of calls that
+/// have a place in a source. Empty where none has.
+std::string places_of_calls(const Function& called) {
+    static constexpr std::size_t most = 16;
+    std::string lines;
+    std::set<const Function*> seen{&called};
+    const CallBase* call = call_of(called);
+    while (call != nullptr && seen.size() < most && seen.insert(call->getFunction()).second) {
+        if (const DILocation* place = call->getDebugLoc()) {
+            lines += (lines.empty() ? "\n\n  File \"" : "\n  called from File \"") +
+                     path_of(place->getFile()) + "\", line " + std::to_string(place->getLine()) + ", in " +
+                     name_of(place->getScope()->getSubprogram());
+        }
+        call = call_of(*call->getFunction());
+    }
+    return lines;
+}
+
 [[noreturn]] void refuse_type(const Function& declared, const Function& defined) {
     throw LinkError("'" + defined.getName().str() + "' is declared as " + shown(declared.getFunctionType()) +
-                    ", but the linked code has it as " + shown(defined.getFunctionType()));
+                    ", but the linked code has it as " + shown(defined.getFunctionType()) +
+                    places_of_calls(declared));
 }
 
 /// The caller's declaration becomes a function that calls the library's with its own types.
@@ -183,7 +210,9 @@ void add_all(Module& module, std::span<const KernelImage> libraries) {
     for (const Function& function : module.functions()) {
         const bool missing =
             function.isDeclaration() && !function.use_empty() && !comes_with_the_system(function.getName());
-        if (missing) throw LinkError("Undefined reference to '" + function.getName().str() + "'");
+        if (missing)
+            throw LinkError("Undefined reference to '" + function.getName().str() + "'" +
+                            places_of_calls(function));
     }
 }
 

@@ -480,3 +480,31 @@ def test_kernel_and_linked_code_are_one_compile_unit():
         and 'DIFile(filename: "half.ptx"' in ir
         and "distinct !DISubprogram" in ir
     )
+
+
+def test_linker_errors_tell_the_calls():
+    from cudasim.cuda.cudadrv.driver import LinkerError
+
+    nowhere = cuda.declare_device("nowhere", "int32(int32)")
+
+    @cuda.jit(device=True)
+    def between(x):
+        return nowhere(x)
+
+    @cuda.jit
+    def kernel(out):
+        out[0] = between(1)
+
+    with pytest.raises(LinkerError) as raised:
+        kernel[1, 1](np.zeros(1))
+    first = between.py_func.__code__.co_firstlineno
+    assert str(raised.value) == (
+        f"Undefined reference to 'nowhere'\n\n  File \"{__file__}\", line {first + 2}, in between\n        return nowhere(x)\n"
+        f'  called from File "{__file__}", line {first + 6}, in kernel'
+    )
+    twice = cuda.declare_device("twice", "int32(int32, int32)", link=cuda.PTXSource(TWICE))
+    with pytest.raises(
+        LinkerError,
+        match=r"the linked code has it as .*\n\n  File .*, line \d+, in kernel\n +out\[0\] = declared\(a, b\)",
+    ):
+        calling(twice, 1, 2)

@@ -159,7 +159,7 @@ def _compile(pyfunc, argument_types, links, without_debuggers, **options_of_comp
             **options_of_compiler,
         )
     except _native.LinkError as error:
-        refusal = LinkerError(str(error))
+        refusal = LinkerError(_with_source_line(str(error), program.sources))
     except _native.SourceError as error:
         refusal = _as_numba_error(error)
         failure = program.failures.get(refusal.reason)
@@ -465,6 +465,17 @@ def _without_source(error, function):
     )
     refusal.standing, refusal.source_is_missing = "not-yet", True
     return refusal
+
+
+def _with_source_line(message, sources):
+    """A message with places in sources, and the text of the first line of them that is known.
+
+    :param sources: file → text"""
+    for place in re.finditer(r'^  .*File "(.*)", line (\d+), in .*$', message, re.MULTILINE):
+        lines = sources.get(place[1], "").splitlines()
+        if int(place[2]) <= len(lines):
+            return f"{message[: place.end()]}\n{lines[int(place[2]) - 1]}{message[place.end() :]}"
+    return message
 
 
 def _located(failure, refusal):
