@@ -57,7 +57,7 @@ DIFFERS = {
 INTERNAL = {
     "numba.cuda": """
         alias api_util cext cgutils cloudpickle codegen config_default_cc contextlib core cpython cuda_paths datamodel
-        debuginfo descriptor device_init ffi ffi_forced_object flags importlib itanium_mangler launchconfig locks
+        debuginfo descriptor ffi ffi_forced_object flags importlib itanium_mangler launchconfig locks
         lowering mathimpl misc models nvvmutils os serialize sys target typeconv
         utils warnings np literal cudadecl cudaimpl deviceufunc tests memory_management simulator reduction
         deferred_type ufuncs numba_cuda_default_ptx_cc
@@ -90,7 +90,7 @@ INTERNAL = {
     """,
     "modules": """
         numba.cuda.api_util numba.cuda.cgutils numba.cuda.codegen numba.cuda.core.sigutils numba.cuda.cuda_paths
-        numba.cuda.cudadecl numba.cuda.cudaimpl numba.cuda.cudamath numba.cuda.descriptor numba.cuda.device_init numba.cuda.fp8
+        numba.cuda.cudadecl numba.cuda.cudaimpl numba.cuda.cudamath numba.cuda.descriptor numba.cuda.fp8
         numba.cuda.deviceufunc numba.cuda.launchconfig numba.cuda.locks
         numba.cuda.memory_management numba.cuda.models numba.cuda.printimpl numba.cuda.serialize
         numba.cuda.simulator numba.cuda.target numba.cuda.typing.templates numba.cuda.utils numba.cuda.np.ufunc
@@ -155,7 +155,8 @@ def _get(owner, name):
     if owner is _MISSING:
         return _MISSING
     try:
-        return getattr(owner, name, _MISSING)
+        found = getattr(owner, name, _MISSING)
+        return _MISSING if hasattr(found, "__cudasim_absent__") else found
     except Exception:  # noqa: BLE001 - a value that exists in kernels only says so
         return _MISSING
 
@@ -246,9 +247,11 @@ HEADER = """# numba.cuda, name by name
 Made by tests/numba_compatibility.py from what the package has; do not edit it by hand. The names are those of numba-cuda 0.30.4.
 
 A name is *there* (on the host; types on both sides), *in kernels*, *differs* (and how), or *not yet*. What is *internal* to
-Numba (its compiler's parts, modules that it imports) has no meaning for programs and is not provided; where numba is
+Numba (its compiler's parts, modules that it imports) has no meaning for programs and is not provided: such modules can be imported, and
+whoever takes a name of theirs learns why there is none. Where numba is
 installed, modules that numba-cuda has copied from it (`numba.cuda.core.*`, `cgutils`, …) are Numba's own, and the registers
-of `cudadecl`, `cudaimpl` and `models` are there, for compiled kernels. How behaviour
+of `cudadecl`, `cudaimpl`, `cudamath`, `mathimpl`, `libdevicedecl`, `libdeviceimpl` and `models` are there, for compiled kernels, with
+`nvvmutils`, except its `declare_atomic_…()`. How behaviour
 differs is in [differences.md](differences.md).
 """
 

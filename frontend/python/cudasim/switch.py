@@ -169,6 +169,8 @@ _NUMBAS_OWN = {
 #: Where numba-cuda keeps its copies of Numba's compiler, and where Numba has the originals. Programs import
 #: them for their own llvmlite code, to name an error, to type a value.
 _COPIES_OF_NUMBAS = {
+    **{f"numba.cuda.datamodel.cuda_{name}": f"numba.core.datamodel.{name}" for name in (
+        "manager", "models", "packer", "registry", "testing")},
     **{f"numba.cuda.{name}": f"numba.core.{name}" for name in (
         "cgutils", "datamodel", "debuginfo", "itanium_mangler", "serialize", "typeconv", "types", "typing", "utils")},
     **{f"numba.cuda.{name}": f"numba.{name}" for name in ("cloudpickle", "core", "cpython", "misc", "np")},
@@ -196,6 +198,26 @@ def _is_part_of_types(name):
     return package == "numba.cuda.types" and part in importlib.import_module("cudasim.cuda.types").PARTS
 
 
+class _AbsentLoader:
+    """Loads what stands for a module of numba.cuda that has no meaning here."""
+
+    def __init__(self, module):
+        self._module = module
+
+    def create_module(self, spec):
+        return self._module
+
+    def exec_module(self, module):
+        """Nothing: it is made."""
+
+
+def _absent(name):
+    """The spec of such a module; None for any other."""
+    module = importlib.import_module("cudasim.cuda.absent_modules").named(name)
+    loader: Any = _AbsentLoader(module)
+    return None if module is None else importlib.machinery.ModuleSpec(name, loader, is_package=True)
+
+
 def _cuda_spec(name):
     own_name = _NUMBAS_OWN.get(name) or "cudasim" + name[len("numba") :]
     own_spec = _found(own_name)
@@ -205,6 +227,8 @@ def _cuda_spec(name):
     if own_spec is None and _is_part_of_types(name):
         own_name = "cudasim.cuda.types"
         own_spec = _found(own_name)
+    if own_spec is None and (absent := _absent(name)) is not None:
+        return absent
     if own_spec is None:
         raise ModuleNotFoundError(
             f"no module named {name!r}: cudasim has no such part of numba.cuda (yet)", name=name

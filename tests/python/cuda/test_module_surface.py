@@ -169,3 +169,124 @@ def test_linkable_code_is_read_from_files(tmp_path):
         cuda.LinkableCode.from_path(str(tmp_path / "a.txt"))
     with pytest.raises(FileNotFoundError):
         cuda.LinkableCode.from_path(str(tmp_path / "b.txt"))
+
+
+def test_modules_that_have_no_meaning_here_say_why(any_run):
+    done = any_run.script(
+        """
+        import numba.cuda.flags, numba.cuda.simulator.kernel, numba.cuda.memory_management.nrt
+        from numba import cuda
+        from numba.cuda import device_init, lowering
+
+        assert lowering is cuda.lowering and device_init.grid is cuda.grid
+        for statement in (
+            "from numba.cuda.flags import CUDAFlags",
+            "from numba.cuda.simulator.kernel import FakeCUDAKernel",
+            "lowering.CUDALower",
+            "import numba.cuda.no_such_part",
+        ):
+            try:
+                exec(statement)
+            except ImportError as error:
+                print(error)
+        print(hasattr(lowering, "__file__"))
+        """,
+        ENABLE_CUDASIM="1",
+    )
+    assert done.stdout.splitlines() == [
+        "numba.cuda.flags has no CUDAFlags here: it holds options of Numba's compiler, and kernels are compiled by cudasim's own here",
+        "numba.cuda.simulator.kernel has no FakeCUDAKernel here: it is Numba's simulator, in whose place cudasim is",
+        "numba.cuda.lowering has no CUDALower here: it is a part of Numba's compiler, and kernels are compiled by cudasim's own here",
+        "no module named 'numba.cuda.no_such_part': cudasim has no such part of numba.cuda (yet)",
+        "False",
+    ], done.stderr
+
+
+def test_modules_for_code_generators(run_with_numba, run):
+    program = """
+        import math
+        import numpy as np
+        from llvmlite import ir
+        from numba import cuda, types
+        from numba.core import cgutils
+        from numba.cuda import cudaimpl, cudadecl, cudamath, libdevicedecl, libdeviceimpl, mathimpl, nvvmutils
+        from numba.cuda.datamodel.cuda_models import StructModel
+        from numba.cuda.extending import intrinsic
+        from numba.cuda.mathimpl import get_binary_impl_for_fn_and_ty, get_unary_impl_for_fn_and_ty
+        from numba.core.datamodel import models
+        from numba.np.arrayobj import make_array
+
+        assert mathimpl.registry is libdeviceimpl.registry is cudaimpl.registry and StructModel is models.StructModel
+        assert cudamath.registry is libdevicedecl.registry is cudadecl.registry
+
+        @intrinsic
+        def place(typingctx):
+            def codegen(context, builder, signature, args):
+                return context.make_tuple(builder, signature.return_type, nvvmutils.get_global_id(builder, 2))
+
+            return types.UniTuple(types.int64, 2)(), codegen
+
+        @intrinsic
+        def lane(typingctx):
+            return types.int32(), lambda context, builder, signature, args: nvvmutils.call_sreg(builder, "laneid")
+
+        @intrinsic
+        def length(typingctx, a, b):
+            def codegen(context, builder, signature, args):
+                squared = get_binary_impl_for_fn_and_ty(math.pow, types.float64)(context, builder, signature, args)
+                return get_unary_impl_for_fn_and_ty(math.sqrt, types.float64)(context, builder, signature, [squared])
+
+            return types.float64(types.float64, types.float64), codegen
+
+        @intrinsic
+        def swap(typingctx, array, old, new):
+            def codegen(context, builder, signature, args):
+                data = make_array(signature.args[0])(context, builder, args[0]).data
+                return nvvmutils.atomic_cmpxchg(builder, builder.module, 64, data, args[1], args[2])
+
+            return types.int64(array, types.int64, types.int64), codegen
+
+        @intrinsic
+        def say(typingctx, number):
+            def codegen(context, builder, signature, args):
+                values = cgutils.alloca_once_value(builder, args[0])
+                text = nvvmutils.declare_string(builder, "number %lld")
+                given = builder.bitcast(values, ir.IntType(8).as_pointer())
+                builder.call(nvvmutils.declare_vprint(builder.module), [text, given])
+                return context.get_dummy_value()
+
+            return types.void(types.int64), codegen
+
+        @cuda.jit
+        def kernel(out):
+            x, y = place()
+            if x == 5 and y == 7:
+                out[0], out[1], out[2] = 10 * x + y, lane(), length(3.0, 4.0)
+                out[3], out[5] = swap(out[4:], 0, 8), swap(out[4:], 0, 9)
+                say(out[4])
+
+        out = np.zeros(6, np.int64)
+        kernel[(2, 4), (4, 2)](out)
+        print(out.tolist())
+        try:
+            nvvmutils.declare_atomic_add_float32
+        except ImportError as error:
+            print(error)
+        """
+    done = run_with_numba.script(program, ENABLE_CUDASIM="1", CUDASIM_MODE="native")
+    assert done.stdout.replace("number 8", "number 8\n").split("\n")[:3] == [
+        "number 8",
+        "[57, 5, 9, 0, 8, 8]",
+        "numba.cuda.nvvmutils has no declare_atomic_add_float32 here: write builder.atomic_rmw(), or call cuda.atomic in a device "
+        "function that context.compile_internal() takes",
+    ], done.stdout + done.stderr
+    alone = run.script(
+        """
+        try:
+            from numba.cuda import nvvmutils
+        except ImportError as error:
+            print(error)
+        """,
+        ENABLE_CUDASIM="1",
+    )
+    assert "nvvmutils" in alone.stdout, alone.stderr

@@ -125,12 +125,12 @@ class TargetContext(BaseContext):
             self._compiled = outer
 
 
-def _define(function, name):
+def _define(function, name, count):
     real = _device_function(f"__nv_{name}", 64)
-    _device_functions.lower(function, numba_types.float64)(real)
-    _device_functions.lower(function, numba_types.float32)(_device_function(f"__nv_{name}f", 32))
+    _device_functions.lower(function, *[numba_types.float64] * count)(real)
+    _device_functions.lower(function, *[numba_types.float32] * count)(_device_function(f"__nv_{name}f", 32))
     for kind in (numba_types.Integer, numba_types.Boolean):
-        _device_functions.lower(function, kind)(_of_integer(real))
+        _device_functions.lower(function, *[kind] * count)(_of_integer(real))
 
 
 def _device_function(symbol, bits):
@@ -163,7 +163,25 @@ for _name in (
     "sqrt", "exp", "expm1", "log", "log10", "log1p", "log2", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh",
     "asinh", "acosh", "atanh", "erf", "erfc", "floor", "ceil", "fabs",
 ):  # fmt: skip
-    _define(getattr(math, _name), _name)
+    _define(getattr(math, _name), _name, 1)
+for _name in ("atan2", "copysign", "fmod", "hypot", "pow"):
+    _define(getattr(math, _name), _name, 2)
+
+
+def unary_function(fn: Callable[..., Any], ty: Any) -> Callable[..., Any]:
+    """The code of a function of the math module for a number of a type (Numba's): (context, builder, signature, values) → value."""
+    return _function_of_numbers(fn, ty, 1)
+
+
+def binary_function(fn: Callable[..., Any], ty: Any) -> Callable[..., Any]:
+    """The same of two numbers."""
+    return _function_of_numbers(fn, ty, 2)
+
+
+def _function_of_numbers(function, kind, count):
+    result = kind if isinstance(kind, numba_types.Float) else numba_types.float64
+    signature = templates.signature(result, *[kind] * count)
+    return lambda context, builder, _, values: context.get_function(function, signature)(builder, values)
 
 
 _typing = TypingContext()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from cudasim import types
 from cudasim._numba_config import config
+from cudasim.cuda import absent_modules
 
 if TYPE_CHECKING:
     from typing import Any
@@ -25,6 +26,7 @@ LAZY = {
             "cache_hints",
             "compiler",
             "core",
+            "device_init",
             "decorators",
             "deviceufunc",
             "dispatcher",
@@ -73,7 +75,22 @@ LAZY = {
 
 #: Modules that are there where numba is installed: its registers, and those that numba-cuda has copied.
 _WITH_NUMBA = {
-    **{name: f"cudasim.cuda.{name}" for name in ("cudadecl", "cudaimpl", "descriptor", "models", "target")},
+    **{
+        name: f"cudasim.cuda.{name}"
+        for name in (
+            "cudadecl",
+            "cudaimpl",
+            "cudamath",
+            "descriptor",
+            "libdevicedecl",
+            "libdeviceimpl",
+            "mathimpl",
+            "models",
+            "nvvmutils",
+            "target",
+        )
+    },
+    **{name: f"numba.{name}" for name in ("cloudpickle", "cpython")},
     **{
         name: f"numba.core.{name}"
         for name in ("cgutils", "datamodel", "debuginfo", "itanium_mangler", "serialize", "typeconv", "utils")
@@ -95,7 +112,7 @@ def find(name: str) -> Any:
             return None
     where = LAZY.get(name)
     if where is None:
-        return None
+        return absent_modules.named(f"numba.cuda.{name}")
     module, _, attribute = where.partition(":")
     found = importlib.import_module(module)
     return getattr(found, attribute) if attribute else found

@@ -7,7 +7,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, NoReturn
 
 
 def module(name: str, importer: str) -> Any:
@@ -22,6 +22,21 @@ def module(name: str, importer: str) -> Any:
         raise ImportError(
             f"numba{importer.removeprefix('cudasim')} extends Numba's compiler, and numba is not installed: install numba"
         ) from error
+
+
+def refusing(name: str, why: str) -> Any:
+    """A module's __getattr__ that refuses all names.
+
+    :param name: the module, as programs name it
+    """
+
+    def refuse(wanted: str) -> NoReturn:
+        if wanted.startswith("__"):
+            raise AttributeError(f"module {name!r} has no attribute {wanted!r}")
+        # not an AttributeError, for which `from … import` has words of its own
+        raise ImportError(f"{name} has no {wanted} here: {why}", name=name)
+
+    return refuse
 
 
 def declarations(importer: str) -> Any:
