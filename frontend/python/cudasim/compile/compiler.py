@@ -20,6 +20,7 @@ from cudasim.compile.kernel_source import SourceNotAvailable, copied, give_sourc
 from cudasim.compile.linked_code import images_of
 from cudasim.compile.namespace_names import with_namespaces_in_place
 from cudasim.compile.resolve import describe, globals_of
+from cudasim.compile.source_lines import noting_texts, remember_lines
 from cudasim.reports import progress
 from cudasim.reports.raised_exceptions import RaisedExceptions
 from cudasim.reports.tracebacks import name_in_debug_info
@@ -261,7 +262,10 @@ class _Program:
                 return self._generated(overloaded, [name for name in type_names if name != "omitted"]), []
             if overloaded.parameters_of is not None:
                 positional, named = _as_given(overloaded.parameters_of, type_names, self._public)
-                function, literal = overloaded.implementation(positional, named)
+                with noting_texts() as texts:
+                    function, literal = overloaded.implementation(positional, named)
+                if texts and inspect.isfunction(function):
+                    remember_lines(function, texts)
             else:
                 function, literal = self._of_python(overloaded, type_names)
                 if function is None:

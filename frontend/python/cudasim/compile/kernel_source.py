@@ -171,7 +171,8 @@ def _not_available(code):
     return SourceNotAvailable(
         f"the source of {code.co_name}() is not available (looked for line {code.co_firstlineno} of "
         f"{code.co_filename!r}): kernels are compiled from source, so define them in a file or a notebook cell, "
-        "or give exec() a text that a variable holds while @cuda.jit sees the function"
+        "or give exec() a text that a variable holds while @cuda.jit sees the function, or while a function of overload() runs, or that "
+        "linecache.cache has under the name of the file"
     )
 
 

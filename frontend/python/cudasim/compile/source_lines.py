@@ -8,19 +8,23 @@ to the very code of the function: same instructions, names, constants, lines and
 from __future__ import annotations
 import __future__
 
+import contextlib
+import functools
 import io
+import itertools
 import linecache
 import os
 import stat
 import sys
 import textwrap
+import threading
 import types
 from typing import TYPE_CHECKING
 
 from cudasim import _native
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from types import CodeType, FrameType
     from typing import Any
 
@@ -59,10 +63,46 @@ def codes_in(code: CodeType) -> Iterator[Any]:
 _LINES = "__cudasim_lines__"
 
 
-def remember_lines(function: Callable[..., Any]) -> None:
+def remember_lines(function: Callable[..., Any], texts: Iterable[str] = ()) -> None:
     """Keeps the lines for lines_of(): the file may change before the function is compiled, and what has no file is held
-    by callers that return."""
-    vars(function)[_LINES] = (function.__code__, _lines(function))
+    by callers that return.
+
+    :param texts: those that the function may come from, beside those of callers
+    """
+    vars(function)[_LINES] = (function.__code__, _lines(function, texts))
+
+
+class _Noted(threading.local):
+    """What exec(), eval() and compile() are given on this thread, where that is wanted."""
+
+    texts: list[str] | None = None
+
+
+_noted = _Noted()
+
+
+@functools.cache
+def _watch_compiling():
+    """Once: hooks cannot be taken away. Functions for profilers would not do, for launches suspend tracing."""
+
+    def note(event, given):
+        if event == "compile" and _noted.texts is not None:
+            source = given[0]
+            if isinstance(source, (str, bytes)) and len(_noted.texts) < _MOST_TEXTS:
+                _noted.texts.append(source if isinstance(source, str) else source.decode(errors="replace"))
+
+    sys.addaudithook(note)
+
+
+@contextlib.contextmanager
+def noting_texts() -> Iterator[list[str]]:
+    """A list that gets the texts which are given to exec(), eval() and compile() inside."""
+    _watch_compiling()
+    outer, _noted.texts = _noted.texts, []
+    try:
+        yield _noted.texts
+    finally:
+        _noted.texts = outer
 
 
 def lines_of(function: Callable[..., Any]) -> list[str]:
@@ -72,19 +112,19 @@ def lines_of(function: Callable[..., Any]) -> list[str]:
     return lines if code is function.__code__ and lines else _lines(function)
 
 
-def _lines(function):
+def _lines(function, texts=()):
     code = function.__code__
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename, function.__globals__)
     if lines and code.co_filename in _SHARED_NAMES and not _makes("".join(lines), code):
         lines = []
-    return lines or _find(code)
+    return lines or _find(code, texts)
 
 
-def _find(code):
+def _find(code, texts):
     word = "lambda" if code.co_name == "<lambda>" else code.co_name
     seen = set()
-    for text in _texts(code.co_filename):
+    for text in itertools.chain(texts, _texts(code.co_filename)):
         if text in seen or word not in text or len(text) > _MOST_CHARACTERS:
             continue
         seen.add(text)
