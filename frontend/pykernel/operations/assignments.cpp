@@ -9,17 +9,19 @@ namespace cudasim::pykernel {
 namespace {
 
 /// Whether one element in memory can be given the value.
-bool fits_element(TypeRef element, TypeRef value) {
+bool fits_element(const CallTyping& assignment, TypeRef element, TypeRef value) {
+    if (element->is(TypeKind::added) || value->is(TypeKind::added))
+        return element == value || assignment.program.ask_for_cast(value, element, assignment.call.location);
     if (element->is(TypeKind::record)) return value->is(TypeKind::record) && holds_fields_of(value, element);
     if (element->is(TypeKind::characters)) return fits_characters(element, value);
-    if (element->is(TypeKind::added)) return element == value;
     return value->is_scalar() && can_cast(value, element);
 }
 
 /// One element goes everywhere, a tuple of numbers into a row. An array would need a copy in case the two
 /// overlap, memory that a kernel does not have.
 bool can_assign(const CallTyping& assignment, TypeRef target, TypeRef value) {
-    if (fits_element(target->is(TypeKind::array) ? target->element() : target, value)) return true;
+    if (fits_element(assignment, target->is(TypeKind::array) ? target->element() : target, value))
+        return true;
     if (!target->is(TypeKind::array)) return false;
     if (value->is(TypeKind::array)) {
         throw SourceError(ErrorClass::runtime,
@@ -30,7 +32,7 @@ bool can_assign(const CallTyping& assignment, TypeRef target, TypeRef value) {
     }
     return value->is(TypeKind::tuple) && target->dimensions == 1 && target->element()->is_scalar() &&
            std::ranges::all_of(value->elements,
-                               [&](TypeRef one) { return fits_element(target->element(), one); });
+                               [&](TypeRef one) { return fits_element(assignment, target->element(), one); });
 }
 
 /// The parameters are the types of the field and, where that is an array, of the elements that are copied.
@@ -42,7 +44,7 @@ TypeRef type_set_field(const CallTyping& assignment, const RecordField& field, T
     const TypeRef target = field_value(assignment.types(), record, field, place);
     const bool fits = target->is(TypeKind::array) ? value->is(TypeKind::array) && value->dimensions > 0 &&
                                                         value->element() == target->element()
-                                                  : fits_element(target, value);
+                                                  : fits_element(assignment, target, value);
     if (!fits) {
         refuse_typing("Cannot convert " + value->name + " to " + field.type_name +
                           ", the type of the field '" + field.name + "'",
@@ -97,7 +99,7 @@ TypeRef type_set_chosen(const CallTyping& assignment) {
     const TypeRef array = assigned_array(assignment), index = assignment[1], value = assignment[2];
     const bool defined = array && assignment[0]->is(TypeKind::array) && index->is(TypeKind::array) &&
                          index->dimensions == 1 && index->element()->is_integral() && array->dimensions > 0 &&
-                         fits_element(array->element(), value);
+                         fits_element(assignment, array->element(), value);
     if (!defined) return nullptr;
     const bool mask = index->element()->is(TypeKind::boolean);
     const TypeRef one = mask ? assignment.types().int64 : index->element();

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cudasim import cuda, errors, types
+from cudasim import cuda, errors, options, types
 from ptx_programs import HEAD, function
 
 TWICE = (
@@ -385,7 +385,7 @@ def test_a_declaration_needs_a_result_and_a_known_convention():
         cuda.declare_device("twice", "int32(int32)", abi="fortran")
     with pytest.raises(TypeError, match="a path or linkable code"):
         cuda.declare_device("twice", "int32(int32)", link=[3])
-    with pytest.raises(NotImplementedError, match="only compiled kernels call it"):
+    with pytest.raises(NotImplementedError, match="only kernels call it, not the host"):
         cuda.declare_device("twice", "int32(int32)")(1)
 
 
@@ -508,3 +508,20 @@ def test_linker_errors_tell_the_calls():
         match=r"the linked code has it as .*\n\n  File .*, line \d+, in kernel\n +out\[0\] = declared\(a, b\)",
     ):
         calling(twice, 1, 2)
+
+
+def test_python_mode_refuses_at_the_line_of_the_call():
+    declared = cuda.declare_device("twice", "int32(int32)", link=cuda.PTXSource(TWICE))
+
+    @cuda.jit
+    def kernel(out):
+        out[0] = declared(3)
+
+    with options.override(mode="python"), pytest.raises(NotImplementedError) as raised:
+        kernel[1, 1](np.zeros(1))
+    assert (
+        "twice() is compiled code that is linked to kernels: only compiled kernels call it, not one"
+        in str(raised.value)
+    )
+    (finding,) = raised.value.findings
+    assert finding.location[0].line == kernel.py_func.__code__.co_firstlineno + 2

@@ -389,3 +389,54 @@ out = np.zeros(1)
 kernel[1, 1](out)
 """, CUDASIM_MODE="python")  # fmt: skip
     assert "'length' of Span is code for LLVM: only compiled kernels have it" in done.stderr
+
+
+def test_python_mode_beside_extensions_of_other_packages(run_with_numba):
+    """Their members have names that types have."""
+    done = run_with_numba(run_with_numba.write("""
+import numpy as np
+from numba import cuda, float32, int32, types
+from numba.extending import overload_method
+
+class TheirsType(types.Type):
+    pass
+
+for name in ("count", "dtype", "layout", "types"):
+    overload_method(TheirsType, name)(lambda self: lambda self: 1)
+outer = np.arange(4)
+
+@cuda.jit
+def kernel(out):
+    shared = cuda.shared.array(4, float32)
+    local = cuda.local.array(2, dtype=int32)
+    i = cuda.grid(1)
+    shared[i], local[0] = outer[i], i
+    cuda.syncthreads()
+    out[i] = shared[3 - i] * 10 + local[0]
+
+out = np.zeros(4)
+kernel[1, 4](out)
+print(out.tolist())
+"""), ENABLE_CUDASIM="1", CUDASIM_MODE="python")  # fmt: skip
+    assert done.stdout == "[30.0, 21.0, 12.0, 3.0]\n", done.stderr
+
+
+@BOTH_MODES
+def test_implementers_without_a_module(run_with_numba, mode):
+    done = run(run_with_numba, PRELUDE, CONSTRUCTOR, TYPEOF, """
+import numba.extending
+
+made = {"__name__": None, "SpanType": SpanType}
+exec("def implement(a, b):\\n    return (lambda a, b: a.begin - b) if isinstance(a, SpanType) else None\\n", made)
+numba.extending.overload(operator.sub)(made["implement"])
+assert made["implement"].__module__ is None
+
+@cuda.jit
+def kernel(out):
+    out[0] = Span(4, 5) - 1
+
+out = np.zeros(1)
+kernel[1, 1](out)
+print(out[0])
+""", CUDASIM_MODE=mode)  # fmt: skip
+    assert done.stdout == "3.0\n", done.stderr

@@ -486,3 +486,33 @@ kernel[1, 1](out)
 print(out.tolist())
 """)  # fmt: skip
     assert done.stdout == "[126.0, 6.0]\n", done.stderr
+
+
+def test_elements_take_what_converts_to_them(run_with_numba):
+    done = run(run_with_numba, PRELUDE.replace(
+        'super().__init__(name="Span")\n', """super().__init__(name="Span")
+
+    def can_convert_to(self, context, other):
+        return Conversion.safe if isinstance(other, types.Float) else None
+"""), CONSTRUCTOR, CONVERSION, """
+from numba.core.typeconv import Conversion
+from numba.cuda.cudaimpl import lower_cast
+
+@lower_cast(SpanType, types.Float)
+def span_to_float(context, builder, kind, wanted, value):
+    begin = cgutils.create_struct_proxy(kind)(context, builder, value=value).begin
+    return context.cast(builder, begin, types.float64, wanted)
+
+@cuda.jit
+def kernel(out, records):
+    spans = cuda.local.array(2, span)
+    spans[1] = 4
+    out[0] = Span(1.5, 2)
+    out[1] = spans[1]
+    records[0].x = Span(2.5, 3)
+
+out, records = np.zeros(2), np.zeros(1, [("x", np.float32)])
+kernel[1, 1](out, records)
+print(out.tolist(), records.tolist())
+""")  # fmt: skip
+    assert done.stdout == "[1.5, 4.0] [(2.5,)]\n", done.stderr

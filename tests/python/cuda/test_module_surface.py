@@ -75,12 +75,16 @@ def test_modules_that_programs_import_beside_numba(run_with_numba, reported):
     assert types is numba.types and cuda.types.Integer is numba.types.Integer
     assert typeof(1) is types.int64 and cuda.types.float64 is types.float64
     from numba.cuda.extending import overload, intrinsic, typeof_impl, make_attribute_wrapper, infer, reflect
+    exec("from numba.cuda.extending import *; from numba.cuda.stubs import *; from numba.cuda.typing import *", given := {})
+    assert given["typeof_impl"] is typeof_impl and given["infer"] is infer and given["threadIdx"] is cuda.threadIdx
+    assert given["signature"] is signature and given["Signature"]
     assert bool(config.ENABLE_CUDASIM) == bool(int("%s"))
+    print("and more")
     """ % reported,
         ENABLE_CUDASIM="1",
         CUDASIM_REPORT_AS_SIMULATOR=reported,
     )  # fmt: skip
-    assert done.stdout.startswith("done"), done.stderr
+    assert done.stdout.startswith("done") and done.stdout.endswith("and more\n"), done.stderr
 
 
 def test_numba_cudas_copies_of_numbas_modules_are_numbas(run_with_numba, run):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import operator
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -235,11 +236,7 @@ def of_operation(name: str, read_type: Any = None) -> Any:
     implementers = []
     for each in [function] if same is None else [function, same]:
         implementers += _functions.get(each, ())
-        implementers += [
-            one
-            for one in _registered_with_numba(each)
-            if (one.function.__module__ or "numba").partition(".")[0] != "numba"
-        ]
+        implementers += [one for one in _registered_with_numba(each) if not _is_numbas(one.function)]
     return _of(function, implementers)
 
 
@@ -311,7 +308,7 @@ def anything_is_overloaded() -> bool:
     registry = _registry()
     numbas = () if registry is None else [kind for _, kind in registry.globals]
     return bool(_functions or attribute_names()) or any(
-        hasattr(template, "_overload_func") and not template._overload_func.__module__.startswith("numba.")
+        hasattr(template, "_overload_func") and not _is_numbas(template._overload_func)
         for kind in numbas
         for template in getattr(kind, "templates", ())
     )
@@ -329,6 +326,14 @@ def _owns(owner, kind):
 def _registry():
     templates = sys.modules.get("numba.core.typing.templates")
     return None if templates is None else templates.builtin_registry
+
+
+def _is_numbas(function):
+    """Whether it is a function of Numba's own; some of those that exec() makes have no module."""
+    module = function.__module__
+    if module is None:
+        return os.path.dirname(str(sys.modules["numba"].__file__)) + os.sep in function.__code__.co_filename
+    return module.partition(".")[0] == "numba"
 
 
 def _implementer_of(template):
@@ -354,7 +359,7 @@ def _attribute_templates():
     registry = _registry()
     return [template for template in (registry.attributes if registry is not None else ())
             if hasattr(template, "_overload_func") and hasattr(template, "_attr")
-            and template._overload_func.__module__.partition(".")[0] != "numba"]  # fmt: skip
+            and not _is_numbas(template._overload_func)]  # fmt: skip
 
 
 def _attributes_registered_with_numba(kind, name):

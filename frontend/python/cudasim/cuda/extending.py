@@ -39,6 +39,8 @@ _ELSEWHERE = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__all__":  # what `import *` gives
+        return sorted({*__dir__()} - ({*_NUMBAS} if real_numba_types() is None else set()))
     if name == "typeof_impl":
         if real_numba_types() is None:
             return registered_types.typeof_impl

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+__all__ = list(_TOP_LEVEL)
+
+
 def __getattr__(name: str) -> Any:
     if name in _TOP_LEVEL:
         return _TOP_LEVEL[name]

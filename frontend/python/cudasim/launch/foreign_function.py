@@ -41,8 +41,7 @@ class ForeignFunction:
 
     def __call__(self, *args: Any) -> NoReturn:
         raise NotImplementedError(
-            f"{self.name}() is compiled code that is linked to kernels: only compiled kernels call it, neither the host nor a "
-            "kernel that runs in Python mode (with a debugger in it)"
+            f"{self.name}() is compiled code that is linked to kernels: only kernels call it, not the host"
         )
 
 

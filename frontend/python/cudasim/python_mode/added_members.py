@@ -108,7 +108,8 @@ def _methods_of_types(function_of):
     def attribute(value, name):
         kind: Any = None
         if name in overloads.attribute_names():
-            kind = added_types.type_of_class(value) if isinstance(value, type) else types.as_type(value)
+            of = added_types.type_of_class if isinstance(value, type) else added_types.of_numba_type
+            kind = of(value)
         found = kind and overloads.of_attribute(types.public(value_types.TypeRef(kind)), name)
         if not found:
             raise AttributeError(f"type {value} has no attribute {name!r}")

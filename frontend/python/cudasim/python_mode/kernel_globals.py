@@ -29,6 +29,7 @@ from cudasim.compile.source_lines import codes_in
 from cudasim.kernel_library import CMATH_NAMES, NUMPY_NAMES, LibraryFunction, function_for, named
 from cudasim.launch.cuda_module import cuda_module
 from cudasim.launch.dispatcher import CUDADispatcher
+from cudasim.launch.foreign_function import ForeignFunction
 from cudasim.memory.array_interface import as_cuda_array
 from cudasim.python_mode.library_calls import array_ufunc, complex_divide, typed_call
 from cudasim.python_mode.overloaded_calls import add_attributes, builtin_of, call_of, refusal_of
@@ -339,7 +340,7 @@ class KernelFunctions:
         found = self._replacements.of(value, self._clone, names)
         if not overloads.anything_is_overloaded():
             return found
-        if value in (np, math):
+        if value is np or value is math:
             return self._with_overloads(found, value.__name__, names)
         module = "numpy" if isinstance(value, np.ufunc) else getattr(value, "__module__", None)
         if module in ("numpy", "math") and callable(value) and not isinstance(value, type):
@@ -356,6 +357,8 @@ class KernelFunctions:
     def _clone(self, value):
         if isinstance(value, CUDADispatcher):
             return self.of(value.py_func)
+        if isinstance(value, ForeignFunction):
+            return refusal_of(value.name, "is compiled code that is linked to kernels")
         overloaded = overloads.of(value)
         if isinstance(overloaded, overloads.Intrinsic):
             return refusal_of(value._name)

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+__all__ = ["Signature", "signature"]  # noqa: F822 - see __getattr__
+
+
 def __getattr__(name: str) -> Any:
     if name == "Signature":
         return type(signature(_types.public(_types.none)))
