@@ -59,10 +59,41 @@ Resolution by_first_rule(Program& program, const Instruction& at, std::span<cons
     return found;
 }
 
+/// An operator on numbers, for an operand of a type that a program has added and that converts to what the
+/// operator takes (lower_cast).
+static Resolution by_conversion(Program& program, const Instruction& at, Operator op, TypeRef left,
+                                TypeRef right) {
+    const bool swapped = right->is(TypeKind::added);
+    const TypeRef own = swapped ? right : left, other = program.types.without_literal(swapped ? left : right);
+    const TypeTable& types = program.types;
+    for (TypeRef number : {other, types.float64, types.int64, types.complex128}) {
+        const bool as_number =
+            number->is_numeric() && other->is_numeric() && program.ask_for_cast(own, number, at.location);
+        if (!as_number) continue;
+        const TypeRef first = swapped ? left : number, second = swapped ? number : right;
+        Resolution found = by_first_rule(program, at, binary_rules(), {first, second}, op);
+        if (!found.result) continue;
+        // It is converted at once to what the operator computes with.
+        const TypeRef computed = is_comparison(op) ? found.parameters[0] : found.result;
+        if (program.ask_for_cast(own, computed, at.location)) return found;
+    }
+    return {};
+}
+
 Resolution find_binary(Program& program, const Instruction& at, Operator op, TypeRef left, TypeRef right) {
     Resolution found = by_first_rule(program, at, binary_rules(), {left, right}, op);
     if (found.result) return found;
-    return added_operator(program, op, std::array{left, right}, at.location).value_or(Resolution{});
+    const bool converts = left->is(TypeKind::added) != right->is(TypeKind::added) && op != Operator::power;
+    try {
+        if (auto added = added_operator(program, op, std::array{left, right}, at.location))
+            return std::move(*added);
+    } catch (const SourceError& refused) {
+        if (converts && refused.error_class == ErrorClass::typing)
+            found = by_conversion(program, at, op, left, right);
+        if (!found.result) throw;
+        return found;
+    }
+    return converts ? by_conversion(program, at, op, left, right) : Resolution{};
 }
 
 Resolution resolve_binary(Program& program, const Instruction& at, Operator op, TypeRef left, TypeRef right) {

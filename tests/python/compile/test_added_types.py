@@ -488,7 +488,7 @@ print(out.tolist())
     assert done.stdout == "[126.0, 6.0]\n", done.stderr
 
 
-def test_elements_take_what_converts_to_them(run_with_numba):
+def test_elements_and_operators_take_what_converts_to_them(run_with_numba):
     done = run(run_with_numba, PRELUDE.replace(
         'super().__init__(name="Span")\n', """super().__init__(name="Span")
 
@@ -510,9 +510,26 @@ def kernel(out, records):
     out[0] = Span(1.5, 2)
     out[1] = spans[1]
     records[0].x = Span(2.5, 3)
+    made = Span(3, 4)
+    out[2], out[3], out[4], out[5] = made + 1.0, 2 * made, 7 - made, made // 2
+    out[6], out[7] = made < 5, made == 3.0
+    out[8] = made / records[1].x
+    out[8] += made
 
-out, records = np.zeros(2), np.zeros(1, [("x", np.float32)])
+out, records = np.zeros(9), np.array([(0,), (4,)], [("x", np.float32)])
 kernel[1, 1](out, records)
 print(out.tolist(), records.tolist())
 """)  # fmt: skip
-    assert done.stdout == "[1.5, 4.0] [(2.5,)]\n", done.stderr
+    assert done.stdout == "[1.5, 4.0, 4.0, 6.0, 4.0, 1.0, 1.0, 1.0, 3.75] [(2.5,), (4.0,)]\n", done.stderr
+
+
+def test_operators_refuse_what_does_not_convert(run_with_numba):
+    done = run(run_with_numba, PRELUDE, CONSTRUCTOR, """
+@cuda.jit
+def kernel(out):
+    out[0] = 1.5 - Span(3, 4)
+
+kernel[1, 1](np.zeros(1))
+""")  # fmt: skip
+    assert ">>> sub(float64, Span)" in done.stderr
+    assert "out[0] = 1.5 - Span(3, 4)" in done.stderr
