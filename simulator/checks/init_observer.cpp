@@ -21,6 +21,9 @@ using findings::FindingKind;
 /// Places that one launch can have uses at; a power of two.
 constexpr std::size_t most_places = 4096;
 
+/// Of one allocation, before the shadow is there. One that is written in more pieces counts as written.
+constexpr std::size_t most_ranges = 1 << 16;
+
 std::string use_text(ValueUse use) {
     switch (use) {
         case ValueUse::operand:
@@ -86,7 +89,12 @@ void InitObserver::look() {
     for (const auto& [address, allocation] : allocations_) {
         const bool is_stale =
             allocation.launches < launches_unchecked_ && (is_new || launches_known_ < launches_unchecked_);
-        if (is_stale || (is_new && allocation.written)) shadow_->set_written(address, allocation.bytes);
+        if (is_stale || (is_new && allocation.written))
+            shadow_->set_written(address, allocation.bytes);
+        else if (is_new)
+            allocation.ranges.for_each_in(
+                address, address + allocation.bytes,
+                [&](std::uint64_t first, std::uint64_t end) { shadow_->set_written(first, end - first); });
     }
     launches_known_ = launches_unchecked_;
 }
@@ -174,7 +182,7 @@ void InitObserver::track_unused() {
 }
 
 bool InitObserver::is_unused(std::uint64_t address, const Allocation& allocation) const {
-    return !allocation.written && allocation.launches == launches_unchecked_ &&
+    return !allocation.written && allocation.ranges.empty() && allocation.launches == launches_unchecked_ &&
            !shadow_->any_written(address, allocation.bytes);
 }
 
@@ -196,9 +204,32 @@ void InitObserver::copies(const execution::ObservedCopy& copy) {
             shadow_->copy(copy.target, copy.source, copy.bytes);
         else
             shadow_->set_written(copy.target, copy.bytes);
-    } else if (Allocation* allocation = allocation_at(copy.target)) {
-        allocation->written = true;
+    } else {
+        note_copy(copy);
     }
+}
+
+void InitObserver::note_copy(const execution::ObservedCopy& copy) {
+    Allocation* target = allocation_at(copy.target);
+    if (target == nullptr || target->written) return;
+    const std::uint64_t end = copy.target + copy.bytes;
+    const Allocation* source =
+        copy.kind == execution::CopyKind::within_device ? allocation_at(copy.source) : nullptr;
+    if (source == nullptr || source->written || is_stale(copy.source)) {
+        target->ranges.add(copy.target, end);
+    } else {
+        AddressRanges copied;
+        source->ranges.for_each_in(
+            copy.source, copy.source + copy.bytes, [&](std::uint64_t from, std::uint64_t to) {
+                copied.add(from - copy.source + copy.target, to - copy.source + copy.target);
+            });
+        target->ranges.remove(copy.target, end);
+        copied.for_each_in(copy.target, end,
+                           [&](std::uint64_t from, std::uint64_t to) { target->ranges.add(from, to); });
+    }
+    if (target->ranges.size() <= most_ranges) return;
+    target->written = true;
+    target->ranges.clear();
 }
 
 InitObserver::Unwritten InitObserver::unwritten(std::uint64_t address, std::uint64_t bytes,

@@ -23,6 +23,7 @@
 #include <string_view>
 #include <vector>
 
+#include "simulator/checks/address_ranges.h"
 #include "simulator/checks/host_memory_states.h"
 #include "simulator/checks/init_hooks.h"
 #include "simulator/checks/init_shadow.h"
@@ -102,11 +103,15 @@ class InitObserver final : public execution::LaunchObserver,
     struct Allocation {
         std::uint64_t bytes = 0;
         std::string label = {};
-        bool written = false;        ///< before the shadow was there
+        // Before the shadow is there.
+        bool written = false;        ///< all of it
+        AddressRanges ranges = {};   ///< what is written where not all is
         std::uint64_t launches = 0;  ///< unchecked launches before it
     };
 
     static std::string text_of_use(const Place& place, const std::optional<findings::MemoryObject>& object);
+    /// Before the shadow is there: what a copy writes. With the lock.
+    void note_copy(const execution::ObservedCopy& copy);
     /// Makes the shadow, and brings it up to date. With the lock.
     void look();
     /// Where the states of memory are that lies in the window or in one array of the host's; else null. With

@@ -224,7 +224,7 @@ void describe_access(const Launch& launch, const BlockRun& block, const Runner& 
         shared_object(launch, shared, address, nearest);
     } else if (address >= stack_low && address < stack_top) {
         finding.kind = FindingKind::out_of_bounds_local;
-        finding.message = "access to local memory outside of any of the thread's local arrays";
+        finding.message = "access to local memory outside of the thread's local arrays and parameters";
         return;
     } else if (launch.arena->owns(address) || launch.arena->near_adopted(address, near_mapped_memory)) {
         if (const auto* freed = launch.arena->freed_at(address)) {
@@ -245,6 +245,14 @@ void describe_access(const Launch& launch, const BlockRun& block, const Runner& 
         global_object(launch, address, nearest);
     }
     if (nearest.distance == ~std::uint64_t{0}) {
+        if (const auto local = block.local_of_another(address)) {
+            finding.kind = FindingKind::out_of_bounds_local;
+            finding.message =
+                "access to a local variable of another thread" +
+                (local->thread ? ", " + findings::coordinates(block.coordinate(*local->thread)) : "") +
+                ": a thread can use its own ones only";
+            return;
+        }
         const bool host = mapped_on_host(address);
         finding.kind = host ? FindingKind::host_pointer : FindingKind::out_of_bounds_global;
         finding.message = "access to address " + hexadecimal(address) +

@@ -75,6 +75,11 @@ class BlockRun {
     };
     /// In whose shared memory, or just beside it, the address lies.
     [[nodiscard]] std::optional<ClusterMember> cluster_member_at(std::uint64_t address) const;
+    struct LocalOfAnother {
+        std::optional<std::uint32_t> thread;  ///< of the block; empty: it has ended, or is of another block
+    };
+    /// Whether the address is in what holds local variables of threads.
+    [[nodiscard]] std::optional<LocalOfAnother> local_of_another(std::uint64_t address) const;
     /// Tells the launch's observers that the block is over, if they were told that it began.
     void tell_end();
     /// Gives the block to another worker, which runs it from now on.

@@ -312,6 +312,20 @@ bool BlockRun::accessible(std::uint32_t thread, std::uint64_t address, std::size
     return allocation != nullptr && (!write || memory::Shadow::instance().allows(address, bytes, true));
 }
 
+std::optional<BlockRun::LocalOfAnother> BlockRun::local_of_another(std::uint64_t address) const {
+    const std::vector<std::byte>& frames = coroutines_.frames();
+    if (coroutines_.active() && contains(frames.data(), frames.size(), address, 1)) {
+        const std::uint64_t offset = address - reinterpret_cast<std::uint64_t>(frames.data());
+        const auto thread = static_cast<std::uint32_t>(offset / launch_->kernel->coroutine_frame_bytes);
+        return LocalOfAnother{thread < context_.thread_count ? std::optional(thread) : std::nullopt};
+    }
+    for (const Runner* runner : carriers())
+        if (runner->block == &context_ && stack_contains(*runner, address, 1))
+            return LocalOfAnother{runner->thread};
+    return worker_->runners().is_on_a_stack(address) ? std::optional<LocalOfAnother>(std::in_place)
+                                                     : std::nullopt;
+}
+
 /// What state() and site_of() say, without looking through every list for every thread.
 std::vector<ThreadPlace> BlockRun::places_of_threads() const {
     const std::uint32_t threads = context_.thread_count;

@@ -50,6 +50,9 @@ class RunnerPool {
     [[nodiscard]] bool is_idle(const Runner* runner) const;
     /// Runners that this launch has made or can take here.
     [[nodiscard]] std::size_t stacks() const { return class_ ? class_->slab.taken() : 0; }
+    [[nodiscard]] bool is_on_a_stack(std::uint64_t address) const {
+        return class_ != nullptr && class_->slab.contains(address);
+    }
     /// What the launch's stacks here take already.
     [[nodiscard]] ThreadMemory held_for(const Launch& launch) const;
 

@@ -55,6 +55,12 @@ Stack StackSlab::take() {
     return {low, low + stack_bytes_ - (index * stagger_bytes) % page_bytes};
 }
 
+bool StackSlab::contains(std::uint64_t address) const {
+    return std::ranges::any_of(reservations_, [&](const Reservation& each) {
+        return address - reinterpret_cast<std::uint64_t>(each.base) < each.stacks * stack_bytes_;
+    });
+}
+
 void StackSlab::give_pages_back(std::byte* low, const std::byte* top) {
     const auto first = (reinterpret_cast<std::uintptr_t>(low) + page_bytes - 1) & ~(page_bytes - 1);
     const auto end = reinterpret_cast<std::uintptr_t>(top) & ~(page_bytes - 1);

@@ -51,6 +51,8 @@ class StackSlab {
     [[nodiscard]] Stack take();
     /// How many were handed out.
     [[nodiscard]] std::size_t taken() const { return taken_; }
+    /// Whether the address is in one of its stacks, handed out or not.
+    [[nodiscard]] bool contains(std::uint64_t address) const;
 
     /// The pages of [low, top) lose their contents and their memory; they may be used again.
     static void give_pages_back(std::byte* low, const std::byte* top);

@@ -2,6 +2,9 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 
+#include <algorithm>
+#include <map>
+
 #include "simulator/jit/captured_variables.h"
 #include "simulator/jit/function_context.h"
 #include "simulator/jit/hook_calls.h"
@@ -23,6 +26,25 @@ struct CheckedAccess : MemoryAccess {
     const CallInst* capture = nullptr;
 };
 
+/// Accesses that are looked at together, in front of the first one: of one basic block, at constant offsets
+/// from one address, like the members of a float4. What a program's threads see of each other cannot tell,
+/// because all that is moved is a check.
+struct CheckedTogether {
+    std::vector<CheckedAccess> members;  ///< in the order of the program
+    Value* base = nullptr;
+    std::vector<std::int64_t> offsets;  ///< of the members, from the base
+
+    /// The lowest offset, and the offset behind the last byte.
+    [[nodiscard]] std::pair<std::int64_t, std::int64_t> range() const {
+        std::int64_t low = offsets.front(), end = low;
+        for (std::size_t i = 0; i < members.size(); ++i) {
+            low = std::min(low, offsets[i]);
+            end = std::max(end, offsets[i] + static_cast<std::int64_t>(members[i].fixed_bytes));
+        }
+        return {low, end};
+    }
+};
+
 class MemoryChecks {
   public:
     MemoryChecks(Compilation& compilation, Function& function, bool constants)
@@ -35,22 +57,96 @@ class MemoryChecks {
 
     /// True when it put in any check.
     bool run() {
-        std::vector<CheckedAccess> needed;
+        std::vector<CheckedTogether> needed;
+        std::map<std::pair<const Value*, std::uint32_t>, std::size_t> open;  // by base and flags
+        const BasicBlock* block = nullptr;
         for (Instruction& instruction : instructions(function_)) {
+            if (block != instruction.getParent() || ends_groups(instruction)) open.clear();
+            block = instruction.getParent();
             if (needs_no_memory_check(instruction)) continue;
             for (const MemoryAccess& access : memory_accesses_of(instruction, data_layout_)) {
                 if (is_known_fine(access)) continue;
-                CheckedAccess& made = needed.emplace_back(access, capture_before(instruction));
+                CheckedAccess made{access, capture_before(instruction)};
                 if (const auto bytes = constant_bytes(access))
                     made.fixed_bytes = *bytes, made.bytes = nullptr;
+                APInt offset(64, 0);
+                Value* base = made.address->stripAndAccumulateConstantOffsets(data_layout_, offset, true);
+                if (!may_be_joined(made)) {
+                    needed.push_back({{made}, base, {offset.getSExtValue()}});
+                    continue;
+                }
+                const auto [known, inserted] = open.try_emplace({base, made.flags}, needed.size());
+                if (!inserted && join(needed[known->second], made, offset.getSExtValue())) continue;
+                known->second = needed.size();
+                needed.push_back({{made}, base, {offset.getSExtValue()}});
             }
         }
         locals_.protect();
-        for (const CheckedAccess& access : needed) check(access);
+        for (const CheckedTogether& each : needed) {
+            if (each.members.size() == 1)
+                check(each.members.front());
+            else
+                check_together(each);
+        }
         return !needed.empty();
     }
 
   private:
+    /// Whether a check of what comes behind the instruction may not be made in front of it.
+    static bool ends_groups(const Instruction& instruction) {
+        if (is_capture(instruction) || isa<LoadInst, StoreInst>(instruction))
+            return instruction.isAtomic() || instruction.isVolatile();
+        return instruction.mayHaveSideEffects();
+    }
+
+    static bool may_be_joined(const CheckedAccess& access) {
+        return !access.bytes && access.fixed_bytes != 0 && access.fixed_bytes <= largest_inline &&
+               isa<LoadInst, StoreInst>(access.at) && !ends_groups(*access.at) &&
+               !variable_behind(access.address);
+    }
+
+    /// False where one test of all does not say that each is aligned, or where it would be a long one.
+    static bool join(CheckedTogether& group, const CheckedAccess& access, std::int64_t offset) {
+        CheckedTogether joined = group;
+        joined.members.push_back(access);
+        joined.offsets.push_back(offset);
+        const auto [low, end] = joined.range();
+        if (end - low > static_cast<std::int64_t>(largest_inline)) return false;
+        const std::uint64_t alignment = alignment_of(joined);
+        for (std::size_t i = 0; i < joined.members.size(); ++i) {
+            const std::uint64_t own = joined.members[i].alignment;
+            if (own > alignment || static_cast<std::uint64_t>(joined.offsets[i] - low) % own != 0)
+                return false;
+        }
+        group = std::move(joined);
+        return true;
+    }
+
+    /// What the lowest member promises.
+    static std::uint64_t alignment_of(const CheckedTogether& group) {
+        const auto lowest = std::ranges::min_element(group.offsets) - group.offsets.begin();
+        return group.members[static_cast<std::size_t>(lowest)].alignment;
+    }
+
+    void check_together(const CheckedTogether& group) {
+        const auto [low, end] = group.range();
+        const CheckedAccess& first = group.members.front();
+        CheckedAccess all = first;
+        all.fixed_bytes = static_cast<std::uint64_t>(end - low);
+        all.alignment = alignment_of(group);
+        IRBuilder<> builder(first.at);
+        Value* base = builder.CreatePtrToInt(group.base, builder.getInt64Ty());
+        Value* address = builder.CreateAdd(base, builder.getInt64(static_cast<std::uint64_t>(low)));
+        IRBuilder<> cold(branch_if_failing(builder, all, address, false));
+        for (std::size_t i = 0; i < group.members.size(); ++i) {
+            CheckedAccess member = group.members[i];
+            member.capture = first.capture;
+            cold.SetCurrentDebugLocation(member.at->getDebugLoc());
+            Value* own = cold.CreateAdd(base, cold.getInt64(static_cast<std::uint64_t>(group.offsets[i])));
+            call_check(cold, own, cold.getInt64(member.fixed_bytes), member);
+        }
+    }
+
     bool is_known_fine(const MemoryAccess& access) const {
         const auto bytes = constant_bytes(access);
         if (!bytes) return false;
@@ -95,17 +191,22 @@ class MemoryChecks {
             call_check(cold, address, cold.getInt64(access.fixed_bytes), access);
             return;
         }
-        const bool constants_too = reads_constant(access);
-        Instruction* failed =
-            branch_cold(failing_test(builder, access, address, constants_too), access.at, true);
-        IRBuilder<> cold(failed);
-        if (constants_ && !constants_too && (access.flags & access_write) == 0) {
-            // A pointer that nobody could follow may point to constants: virtual tables, string literals.
-            failed = branch_cold(failing_test(cold, access, address, true), failed, true);
-            cold.SetInsertPoint(failed);
-        }
+        IRBuilder<> cold(branch_if_failing(builder, access, address, reads_constant(access)));
         cold.SetCurrentDebugLocation(access.at->getDebugLoc());
         call_check(cold, address, cold.getInt64(access.fixed_bytes), access);
+    }
+
+    /// Where the engine is to look: in front of this instruction.
+    Instruction* branch_if_failing(IRBuilder<>& builder, const CheckedAccess& access, Value* address,
+                                   bool constants_too) {
+        Instruction* failed =
+            branch_cold(failing_test(builder, access, address, constants_too), access.at, true);
+        if (constants_ && !constants_too && (access.flags & access_write) == 0) {
+            // A pointer that nobody could follow may point to constants: virtual tables, string literals.
+            IRBuilder<> cold(failed);
+            failed = branch_cold(failing_test(cold, access, address, true), failed, true);
+        }
+        return failed;
     }
 
     /// For an access whose address derives from a variable of the image: whether it does not lie inside of
@@ -224,7 +325,7 @@ class MemoryChecks {
 class MemoryCheckInstrumentation final : public Instrumentation {
   public:
     [[nodiscard]] std::string_view name() const override { return "memory_checks"; }
-    [[nodiscard]] std::uint32_t version() const override { return 4; }
+    [[nodiscard]] std::uint32_t version() const override { return 5; }
     [[nodiscard]] bool needs_redzones() const override { return true; }
 
     /// A dead load out of bounds is a finding all the same.

@@ -40,9 +40,14 @@ def test_functions_get_references_to_local_variables(references, variables):
 @pytest.mark.parametrize(
     ("kernel", "function", "thread", "said"),
     [
-        ("indexed", "at", 3, "access to local memory outside of any of the thread's local arrays"),
-        ("member", "member", 6, "access to local memory outside of any of the thread's local arrays"),
-        ("joined", "last_of", 9, "access to local memory outside of any of the thread's local arrays"),
+        ("indexed", "at", 3, "access to local memory outside of the thread's local arrays and parameters"),
+        ("member", "member", 6, "access to local memory outside of the thread's local arrays and parameters"),
+        (
+            "joined",
+            "last_of",
+            9,
+            "access to local memory outside of the thread's local arrays and parameters",
+        ),
         ("mixed", "mixed", 8, "read of 4 bytes starting 0 bytes behind the end of global memory 'out "),
         ("copied", "copied", 4, "starting 0 bytes behind the end of global memory 'out "),
     ],

@@ -105,6 +105,117 @@ def test_more_shared_variables_than_a_kernel_may_have(program):
     assert "80000 bytes of __shared__ variables, and a kernel may have 49152" in result.stderr
 
 
+LOCALS = """
+__device__ int* kept;
+__global__ void of_an_ended_thread(int* out) {
+    int own = out[threadIdx.x];
+    if (threadIdx.x == 0) kept = &own;
+    __threadfence();
+    __syncwarp();
+    if (threadIdx.x == 5) out[5] = *(volatile int*)kept + 1;  // of_an_ended_thread
+}
+struct Weights { float each[8]; int count; };
+__global__ void parameter(Weights w, float* out) {
+    float sum = 0;
+    for (int i = 0; i < w.count; ++i) sum += w.each[i + (threadIdx.x == 5)];  // parameter
+    out[threadIdx.x] = sum;
+}
+int main(int, char** arguments) {
+    int* x;
+    cudaMalloc(&x, 256);
+    cudaMemset(x, 0, 256);
+    Weights weights = {{1, 2}, 9};
+    switch (arguments[1][0]) {
+        case 'o': of_an_ended_thread<<<1, 32>>>(x); break;
+        case 'p': parameter<<<1, 32>>>(weights, (float*)x); break;
+    }
+    cudaDeviceSynchronize();
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kernel", "told"),
+    [
+        ("of_an_ended_thread", "access to a local variable of another thread"),
+        ("parameter", "access to local memory outside of the thread's local arrays and parameters"),
+    ],
+)
+@pytest.mark.parametrize("options", [("-O2",), ("-G",)], ids=str)
+def test_what_other_threads_have_and_what_lies_behind_a_parameter_is_no_local_memory(
+    tmp_path, kernel, told, options
+):
+    report = run(compiled(LOCALS, tmp_path, *options), kernel).stderr
+    line = next(i for i, text in enumerate(LOCALS.splitlines(), 1) if f"// {kernel}" in text)
+    assert f"error: out-of-bounds-local: {told}" in report
+    assert "at tid=[5, 0, 0] ctaid=[0, 0, 0]" in report and f"program.cu:{line}:" in report
+
+
+MEMBERS = """
+struct Point { float x, y, z; };
+__global__ void reads(Point* p, float* sum) {
+    *sum += p[1].x;
+    *sum += p[21].x;
+    *sum += p[21].y;  // reads
+    *sum += p[21].z;
+}
+__global__ void reads_together(Point* p, float* sum) {
+    Point last = p[threadIdx.x];  // reads_together
+    float4 all = {
+        last.x,
+        last.y,
+        last.z, 0};
+    *sum = all.x + all.y * all.z;
+}
+__global__ void writes(Point* p, float* sum) {
+    p[threadIdx.x].x = 1,
+    p[threadIdx.x].y = 2,  // writes
+    p[threadIdx.x].z = 3;
+    *sum = 1;
+}
+__global__ void backwards(Point* p, float* sum) {
+    float* q = &p[threadIdx.x].x;
+    float third = q[2],  // backwards
+          second = q[1];
+    *sum = third - second * q[0];
+}
+int main(int argc, char** arguments) {
+    Point* p;
+    float* sum;
+    cudaMalloc(&p, 256);
+    cudaMalloc(&sum, 4);
+    cudaMemset(p, 0, 256);
+    cudaMemset(sum, 0, 4);
+    int threads = argc > 2 ? 21 : 22;  // the last one's x is the last float
+    switch (arguments[1][0] + arguments[1][5]) {
+        case 'r' + 0: reads<<<1, 1>>>(p, sum); break;
+        case 'r' + '_': reads_together<<<1, threads>>>(p, sum); break;
+        case 'w' + 's': writes<<<1, threads>>>(p, sum); break;
+        case 'b' + 'a': backwards<<<1, threads>>>(p, sum); break;
+    }
+    cudaDeviceSynchronize();
+}
+"""
+
+
+@pytest.mark.parametrize("kernel", ["reads", "reads_together", "writes", "backwards"])
+@pytest.mark.parametrize("options", [("-O2",), ("-O3", "-g"), ("-G",)], ids=str)
+def test_members_that_are_looked_at_together_are_told_each_at_its_line(tmp_path, kernel, options):
+    program = compiled(MEMBERS, tmp_path, *options)
+    report = run(program, kernel).stderr
+    line = next(i for i, text in enumerate(MEMBERS.splitlines(), 1) if text.endswith(f"// {kernel}"))
+    offset = 260 if kernel == "backwards" else 256
+    how = "write" if kernel == "writes" else "read"
+    assert (
+        f"error: out-of-bounds-global: {how} of 4 bytes starting {offset - 256} bytes behind the end of"
+        in report
+    )
+    assert f"program.cu:{line}:" in report.partition("\n    ")[0]
+    if kernel != "reads":
+        assert "at tid=[21, 0, 0]" in report
+        assert run(program, kernel, "fewer").stderr == ""
+
+
 IN_HEADERS = """
 #include <cooperative_groups.h>
 #include <cuda_fp16.h>

@@ -85,6 +85,55 @@ def test_bytes_that_nobody_wrote_are_told_at_the_line_of_the_copy_once(program, 
     assert run(program, which, CUDASIM_CHECK="races,memory").stderr == ""
 
 
+BEFORE_ANY_LAUNCH = """
+#include <cstring>
+__global__ void add_up(int* sum, const int* in, int n) {
+    for (int i = 0; i < n; ++i) *sum += in[i];  // add_up
+}
+int main(int, char** arguments) {
+    const char* which = arguments[1];
+    int host[64] = {}, *in, *other, *sum;
+    cudaMalloc(&in, sizeof host);
+    cudaMalloc(&other, sizeof host);
+    cudaMalloc(&sum, sizeof(int));
+    cudaMemset(sum, 0, sizeof(int));
+    if (!strcmp(which, "short")) cudaMemcpy(in, host, 64, cudaMemcpyHostToDevice);
+    if (!strcmp(which, "hole")) {
+        cudaMemcpy(in, host, 100, cudaMemcpyHostToDevice);
+        cudaMemset((char*)in + 104, 0, 152);
+    }
+    if (!strcmp(which, "copied")) {
+        cudaMemset(in, 0, sizeof host);
+        cudaMemcpy(other, host, 128, cudaMemcpyHostToDevice);
+        cudaMemcpy(in, other, sizeof host, cudaMemcpyDeviceToDevice);
+    }
+    if (!strcmp(which, "pieces"))
+        for (int i = 63; i >= 0; i -= 2) {
+            cudaMemcpy(in + i, host, 4, cudaMemcpyHostToDevice);
+            cudaMemsetAsync(in + i - 1, 0, 4);
+        }
+    if (!strcmp(which, "rows")) {
+        cudaMemset2D(in, 64, 0, 32, 4);
+        cudaMemcpy2D(in + 8, 64, host, 32, 32, 4, cudaMemcpyHostToDevice);
+    }
+    add_up<<<1, 1>>>(sum, in, 64);
+    cudaMemcpy(host, sum, 4, cudaMemcpyDeviceToHost);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("which", "uses"), [("short", 48), ("hole", 1), ("copied", 32), ("pieces", 0), ("rows", 0)]
+)
+def test_what_the_host_writes_before_the_first_launch_is_known_to_the_byte(tmp_path, which, uses):
+    report = run(compiled(BEFORE_ANY_LAUNCH, tmp_path), which, CUDASIM_CHECK="init").stderr
+    if uses == 0:
+        assert report == ""
+    else:
+        assert "uninitialised-value: " in report and "program.cu:4:" in report
+        assert uses == 1 or f"{uses} times" in report
+
+
 def test_check_has_it_among_its_findings(program):
     result = subprocess.run(
         [sys.executable, "-m", "cudasim", "check", "--schedules", "0", "--tool", "initcheck", program, "some"],
