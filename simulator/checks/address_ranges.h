@@ -24,6 +24,7 @@ class AddressRanges {
     }
 
     void remove(std::uint64_t first, std::uint64_t end) {
+        if (first >= end) return;
         auto at = ends_.upper_bound(first);
         if (at != ends_.begin() && std::prev(at)->second > first) --at;
         while (at != ends_.end() && at->first < end) {
