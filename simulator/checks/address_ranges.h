@@ -38,6 +38,7 @@ class AddressRanges {
     /// Calls with the parts that lie in [first, end), ascending: part(first, end).
     template <typename Part>
     void for_each_in(std::uint64_t first, std::uint64_t end, Part part) const {
+        if (first >= end) return;
         auto at = ends_.upper_bound(first);
         if (at != ends_.begin() && std::prev(at)->second > first) --at;
         for (; at != ends_.end() && at->first < end; ++at)
