@@ -325,7 +325,10 @@ class KernelFunctions:
         copy = self._functions[function] = _copy(function, code, own_globals, function.__closure__)
         for name in names:
             if name in own_globals and name not in lane_names:
-                own_globals[name] = self._replacement(own_globals[name], names)
+                value = own_globals[name]
+                own_globals[name] = self._overloaded(
+                    value, self._replacements.of(value, self._clone, names), names
+                )
             elif callable(_BUILTINS.get(name)) and overloads.anything_is_overloaded():
                 overloaded = builtin_of(name, _BUILTINS[name], self.of)
                 if overloaded is not None:
@@ -336,8 +339,7 @@ class KernelFunctions:
                 copy = self._functions[function] = _copy(function, code, own_globals, closure)
         return copy
 
-    def _replacement(self, value, names):
-        found = self._replacements.of(value, self._clone, names)
+    def _overloaded(self, value, found, names):
         if not overloads.anything_is_overloaded():
             return found
         if value is np or value is math:
@@ -371,7 +373,7 @@ class KernelFunctions:
             value = cell.cell_contents
         except ValueError:
             return cell
-        replaced = self._replacement(value, names)
+        replaced = self._overloaded(value, self._replacements.of(value, self._clone, names), names)
         return cell if replaced is value else python_types.CellType(replaced)
 
 
