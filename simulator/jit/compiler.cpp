@@ -3,6 +3,7 @@
 
 #include <llvm/BinaryFormat/Dwarf.h>
 #include <llvm/IR/DebugInfo.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
@@ -59,6 +60,19 @@ void resolve_reads(Compilation& compilation) {
     throw CompileError(message, {});
 }
 
+/// Functions have copied what they take by value (copy_parameters_by_value()): machine code need not do it
+/// again, and callers give the address whether or not they know that it is for a copy.
+void forget_by_value(Module& module) {
+    for (Function& function : module) {
+        for (Argument& argument : function.args()) argument.removeAttr(Attribute::ByVal);
+        for (Instruction& instruction : instructions(function)) {
+            auto* call = dyn_cast<CallBase>(&instruction);
+            for (unsigned i = 0; call != nullptr && i < call->arg_size(); ++i)
+                call->removeParamAttr(i, Attribute::ByVal);
+        }
+    }
+}
+
 /// Runs everything up to the optimiser, which is left out.
 void instrument(Compilation& compilation, const image::KernelImage& image, std::string_view kernel,
                 TargetMachine& machine, const image::Cancellation& cancellation) {
@@ -96,6 +110,7 @@ void instrument(Compilation& compilation, const image::KernelImage& image, std::
         each->late(compilation);
         cancellation.check();
     }
+    forget_by_value(*compilation.module);
     release_kept_loads(compilation);
     release_copy_marks(compilation);
     drop_captures_of_accesses(compilation);

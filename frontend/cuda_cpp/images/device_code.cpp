@@ -19,6 +19,7 @@
 #include "frontend/cuda_cpp/images/host_functions.h"
 #include "frontend/cuda_cpp/images/managed_variables.h"
 #include "frontend/cuda_cpp/images/narrow_conversions.h"
+#include "frontend/cuda_cpp/images/objects_by_value.h"
 #include "frontend/cuda_cpp/images/shared_addresses.h"
 #include "frontend/cuda_cpp/images/source_paths.h"
 #include "frontend/cuda_cpp/images/variable_arrays.h"
@@ -140,6 +141,7 @@ EmbeddedImage image_of_bitcode(const std::string& bitcode, const DeviceCode& abo
     fail_at_host_functions(**module);
     fix_variable_arrays(**module);
     widen_narrow_conversions(**module);
+    pass_objects_themselves(**module);
     place_header_code_at_calls(**module, about.toolkit);
     if (!about.relocatable) drop_unused_functions(**module);
     std::map<std::string, std::string> texts;
