@@ -1,5 +1,5 @@
-// Functions of the toolkit's headers and of clang's that are always inlined lose their debug information, so
-// that their code gets the place where the program calls them. Findings, breakpoints and comparisons show
+// Functions of the toolkit's headers and of clang's that are always inlined, `new` and `delete` lose their debug
+// information, so that their code gets the place where the program calls them. Findings, breakpoints and comparisons show
 // the line that the user knows.
 #pragma once
 

@@ -217,12 +217,15 @@ def test_members_that_are_looked_at_together_are_told_each_at_its_line(tmp_path,
 
 
 IN_HEADERS = """
+#include <cassert>
 #include <cooperative_groups.h>
 #include <cuda_fp16.h>
 __global__ void read_only(int* x) { x[0] = __ldg(x + 100); }  // read_only
 __global__ void bytes(int* x) { memcpy(x, x + 100, 16); }  // bytes
 __global__ void short_float(int* x) { *(__half*)x = __hadd(*(__half*)x, __ldcg((__half*)x + 200)); }  // short_float
 __global__ void votes(int* x) { if (threadIdx.x) __syncthreads_or(*x); else __syncthreads_and(1); }  // votes
+__global__ void asserts(int* x) { assert(x == nullptr); }  // asserts
+__global__ void deletes(int*) { int* p = new int; delete p; delete p; }  // deletes
 int main(int, char** arguments) {
     int* x;
     cudaMalloc(&x, 256);
@@ -232,6 +235,8 @@ int main(int, char** arguments) {
         case 'b': bytes<<<1, 2>>>(x); break;
         case 's': short_float<<<1, 2>>>(x); break;
         case 'v': votes<<<1, 2>>>(x); break;
+        case 'a': asserts<<<1, 2>>>(x); break;
+        case 'd': deletes<<<1, 2>>>(x); break;
     }
     cudaDeviceSynchronize();
 }
@@ -243,7 +248,7 @@ def in_headers(request, tmp_path_factory):
     return compiled(IN_HEADERS, tmp_path_factory.mktemp("in_headers"), *request.param)
 
 
-@pytest.mark.parametrize("kernel", ["read_only", "bytes", "short_float", "votes"])
+@pytest.mark.parametrize("kernel", ["read_only", "bytes", "short_float", "votes", "asserts", "deletes"])
 def test_what_a_function_of_the_headers_does_is_told_at_the_line_that_calls_it(in_headers, kernel):
     (line,) = (
         number for number, text in enumerate(IN_HEADERS.splitlines(), 1) if text.endswith(f"// {kernel}")

@@ -111,8 +111,9 @@ __device__ void free(void* pointer) __attribute__((nothrow));
 __device__ void* malloc(size_t bytes) __attribute__((nothrow, malloc));
 __device__ void __assertfail(const char* message, const char* file, unsigned line, const char* function,
                              size_t character_bytes);
-__device__ static inline void __assert_fail(const char* message, const char* file, unsigned line,
-                                            const char* function) {
+__device__ __attribute__((always_inline)) static inline void __assert_fail(const char* message,
+                                                                           const char* file, unsigned line,
+                                                                           const char* function) {
     __assertfail(message, file, line, function, sizeof(char));
 }
 __device__ int printf(const char* format, ...);
