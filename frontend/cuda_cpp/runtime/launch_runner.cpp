@@ -49,6 +49,49 @@ driver::Content content_of(const image::KernelImage& image) {
     return driver::Content(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
+/// So long no block may come to its end before that is told.
+constexpr double longest_without_end = 5;
+
+/// Whether a launch is to end, and once on the standard error that it seems to wait: nobody sees why a program
+/// stands still where the host is what a kernel waits for.
+class TellsLongWaits {
+  public:
+    TellsLongWaits(std::string kernel, std::function<findings::CallChain()> host_frames,
+                   std::function<bool(const execution::LaunchProgress&)> poll)
+        : kernel_(std::move(kernel)), host_frames_(std::move(host_frames)), poll_(std::move(poll)) {}
+
+    bool operator()(const execution::LaunchProgress& progress) {
+        if (progress.compiling || progress.blocks_done != blocks_done_) {
+            blocks_done_ = progress.blocks_done;
+            since_ = progress.seconds;
+        } else if (!told_ && progress.seconds - since_ > longest_without_end) {
+            told_ = true;
+            tell();
+        }
+        return poll_ && poll_(progress);
+    }
+
+  private:
+    void tell() const {
+        std::string place;
+        const findings::CallChain frames = host_frames_();
+        if (!frames.empty() && frames.front().line != 0)
+            place = ", launched at " + frames.front().file + ":" + std::to_string(frames.front().line) + ",";
+        std::fprintf(
+            stderr,
+            "cudasim: %s%s has run for %d seconds in which no block has ended. If it waits for the host "
+            "it waits for ever: with this command every launch is waited for. Ctrl-C ends it.\n",
+            kernel_.c_str(), place.c_str(), static_cast<int>(longest_without_end));
+    }
+
+    std::string kernel_;
+    std::function<findings::CallChain()> host_frames_;
+    std::function<bool(const execution::LaunchProgress&)> poll_;
+    std::uint64_t blocks_done_ = 0;
+    double since_ = 0;
+    bool told_ = false;
+};
+
 /// Who reads a record later cannot look up the lines of this process.
 void put_lines(LaunchRecord& record) {
     for (auto& range : record.memory) range.label = cuda_cpp::with_lines(range.label);
@@ -197,6 +240,8 @@ execution::LaunchResult LaunchRunner::run(const driver::LaunchPlan& plan,
             return !write || write(text);
         };
     }
+    if (server == nullptr)
+        options.poll_host = TellsLongWaits(plan.display_name, host_frames, std::move(options.poll_host));
     execution::LaunchResult result;
     if (capture) {
         const CaptureAsCore source(*capture, plan.image, frames);

@@ -4,7 +4,9 @@ background, and the launch returns."""
 from __future__ import annotations
 
 import pathlib
+import signal
 import subprocess
+import sys
 
 import pytest
 from frontend.cuda_cpp.cuda_programs import compiled, environment, needs_clang
@@ -133,3 +135,36 @@ def test_the_time_limit_ends_threads_that_meet_at_a_barrier_for_ever(program):
     assert "error: time-limit" in result.stderr
     assert "in kernel wait_in_blocks(int*, int*)" in result.stderr
     assert result.returncode == 1
+
+
+FLAG = """
+__global__ void wait(volatile int* flag) { while (*flag == 0) {} }
+int main() {
+    int *flag, *on_device;
+    cudaHostAlloc(&flag, 4, cudaHostAllocMapped);
+    *flag = 0;
+    cudaHostGetDevicePointer(&on_device, flag, 0);
+    wait<<<1, 1>>>(on_device);
+    *(volatile int*)flag = 1;
+    return cudaDeviceSynchronize();
+}
+"""
+
+
+def test_a_command_that_waits_for_every_launch_says_why_it_stands_still(tmp_path):
+    program = compiled(FLAG, tmp_path)
+    assert run(program, "").returncode == 0
+    checked = subprocess.Popen(
+        [sys.executable, "-m", "cudasim", "check", "--schedules", "0", program],
+        cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    with checked:
+        told = checked.stderr.readline()
+        checked.send_signal(signal.SIGINT)
+        rest = checked.stderr.read()
+    assert (
+        told.startswith("cudasim: wait(int volatile*), launched at ")
+        and "program.cu:8, has run for 5" in told
+    )
+    assert "it waits for ever: with this command every launch is waited for" in told
+    assert "1 launch of 1 kernel" in rest and checked.returncode != 0
