@@ -60,6 +60,19 @@ void resolve_reads(Compilation& compilation) {
     throw CompileError(message, {});
 }
 
+/// A function of another file may take the address of an object where its caller's file has it by value
+/// (frontend/cuda_cpp/images/objects_by_value.h).
+void pass_as_functions_take(Module& module) {
+    for (Function& function : module) {
+        for (User* user : function.users()) {
+            auto* call = dyn_cast<CallBase>(user);
+            if (!call || call->getCalledFunction() != &function) continue;
+            for (Argument& argument : function.args())
+                if (!argument.hasByValAttr()) call->removeParamAttr(argument.getArgNo(), Attribute::ByVal);
+        }
+    }
+}
+
 /// Functions have copied what they take by value (copy_parameters_by_value()): machine code need not do it
 /// again, and callers give the address whether or not they know that it is for a copy.
 void forget_by_value(Module& module) {
@@ -87,6 +100,7 @@ void instrument(Compilation& compilation, const image::KernelImage& image, std::
     compilation.module->setTargetTriple(machine.getTargetTriple().str());
     compilation.module->setDataLayout(machine.createDataLayout());
     lower_indirect_calls(compilation);
+    pass_as_functions_take(*compilation.module);
 
     expand_declared_checks(compilation);
     cancellation.check();

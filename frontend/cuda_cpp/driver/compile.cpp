@@ -167,10 +167,9 @@ Command device_command(const Build& build, const std::string& source, const std:
     // Bugs are found before any optimiser removes them: -O1 with passes off has the debug information and
     // attributes of optimised code, and nothing else. The PTX version is one whose instructions clang's
     // headers use.
-    for (const char* each :
-         {"-Xclang", "-target-feature", "-Xclang", "+ptx83", "-O1", "-Xclang", "-disable-llvm-passes",
-          "-fno-discard-value-names", "-g", "-Xclang", "-debug-info-kind=limited", "-fno-finite-loops",
-          "-fno-delete-null-pointer-checks", "-MD", "-MF"})
+    for (const char* each : {"-Xclang", "-target-feature", "-Xclang", "+ptx83", "-O1", "-Xclang",
+                             "-disable-llvm-passes", "-g", "-Xclang", "-debug-info-kind=limited",
+                             "-fno-finite-loops", "-fno-delete-null-pointer-checks", "-MD", "-MF"})
         command.push_back(each);
     command.push_back(bitcode + ".d");
     command.insert(command.end(), {"-emit-llvm", "-c", source, "-o", bitcode});

@@ -1,6 +1,6 @@
-// Functions of the toolkit's headers and of clang's that are always inlined, `new` and `delete` lose their debug
-// information, so that their code gets the place where the program calls them. Findings, breakpoints and comparisons show
-// the line that the user knows.
+// Functions of the toolkit's headers and of clang's that are always inlined, `new` and `delete` lose their
+// debug information, so that their code gets the place where the program calls them. Findings, breakpoints
+// and comparisons show the line that the user knows.
 #pragma once
 
 #include <llvm/IR/Module.h>

@@ -7,7 +7,7 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 
-#include <vector>
+#include <set>
 
 #include "simulator/image/annotated_kernels.h"
 
@@ -50,29 +50,18 @@ void describe_as_reference(llvm::Argument& argument, llvm::DbgVariableRecord& re
     record.replaceVariableLocationOp(&argument, slot);
 }
 
-/// clang's temporary for an argument, which is of no other use.
-bool is_temporary(const llvm::Value* address) {
-    return llvm::isa<llvm::AllocaInst>(address) && address->getName().starts_with("agg.tmp");
-}
-
-void remove_names(llvm::Function& function) {
-    for (llvm::Argument& argument : function.args()) argument.setName("");
-    for (llvm::BasicBlock& block : function) {
-        block.setName("");
-        for (llvm::Instruction& instruction : block) instruction.setName("");
-    }
-}
-
 }  // namespace
 
 void pass_objects_themselves(llvm::Module& module) {
     const auto kernels = image::annotated_kernels(module);
+    std::set<const llvm::Type*> by_address;
     for (llvm::Function& function : module) {
         if (function.isDeclaration() || kernels.contains(&function)) continue;
         for (llvm::Argument& argument : function.args()) {
             if (!argument.hasByValAttr()) continue;
             llvm::DbgVariableRecord* record = description_of(argument);
             if (record == nullptr || !is_passed_by_address(record->getVariable()->getType())) continue;
+            by_address.insert(argument.getParamByValType());
             argument.removeAttr(llvm::Attribute::ByVal);
             describe_as_reference(argument, *record);
         }
@@ -84,13 +73,14 @@ void pass_objects_themselves(llvm::Module& module) {
             const llvm::Function* callee = call->getCalledFunction();
             for (unsigned i = 0; i < call->arg_size(); ++i) {
                 if (!call->isByValArgument(i)) continue;
-                const bool is_taken_by_address = callee != nullptr && !callee->isDeclaration() &&
-                                                 i < callee->arg_size() && !callee->getArg(i)->hasByValAttr();
-                if (is_taken_by_address || is_temporary(call->getArgOperand(i)->stripPointerCasts()))
+                // What functions of other files take is known when those are linked
+                // (simulator/jit/compiler.cpp).
+                const bool is_known = callee != nullptr && !callee->isDeclaration() && i < callee->arg_size();
+                if (is_known ? !callee->getArg(i)->hasByValAttr()
+                             : by_address.contains(call->getParamByValType(i)))
                     call->removeParamAttr(i, llvm::Attribute::ByVal);
             }
         }
-    for (llvm::Function& function : module) remove_names(function);
 }
 
 }  // namespace cudasim::cuda_cpp

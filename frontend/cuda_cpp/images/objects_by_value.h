@@ -8,8 +8,8 @@
 
 namespace cudasim::cuda_cpp {
 
-/// Functions of device code get the address of such an object instead of its bytes. Needs clang's names of
-/// local values (-fno-discard-value-names), which it removes, and the debug information of the functions.
+/// Functions of device code get the address of such an object instead of its bytes. Which objects are such
+/// is known by the debug information of the functions.
 void pass_objects_themselves(llvm::Module& module);
 
 }  // namespace cudasim::cuda_cpp

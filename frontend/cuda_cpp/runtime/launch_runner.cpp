@@ -52,8 +52,8 @@ driver::Content content_of(const image::KernelImage& image) {
 /// So long no block may come to its end before that is told.
 constexpr double longest_without_end = 5;
 
-/// Whether a launch is to end, and once on the standard error that it seems to wait: nobody sees why a program
-/// stands still where the host is what a kernel waits for.
+/// Whether a launch is to end, and once on the standard error that it seems to wait: nobody sees why a
+/// program stands still where the host is what a kernel waits for.
 class TellsLongWaits {
   public:
     TellsLongWaits(std::string kernel, std::function<findings::CallChain()> host_frames,

@@ -183,7 +183,7 @@ def test_names_of_numba_cuda_mean_those_of_cudasim(run_with_numba):
 
         shared = [name for name in vars(cuda) if not name.startswith("_") and hasattr(own, name)]
         other = {name for name in shared if counterpart(getattr(cuda, name)) is not getattr(own, name)}
-        # Types are known by their names; kernels do not use the rest, nor modules that packages have imported.
+        # Types are known by their names; kernels do not use the rest, nor modules that packages import.
         other = {name for name in other if not isinstance(getattr(cuda, name), types.ModuleType)}
         assert other <= {"bfloat16", "dim3", "grid_group", "gpus", "implementation", "runtime"}, other
         assert len(shared) > 200, len(shared)
