@@ -137,9 +137,22 @@ class VersionAssigner {
 
 }  // namespace
 
+/// What assign_versions() has made before.
+static void forget_versions(FlowGraph& graph) {
+    graph.order.clear();
+    graph.versions.clear();
+    for (Block& block : graph.blocks) {
+        block.predecessors.clear();
+        block.phis.clear();
+    }
+}
+
 void assign_versions(FlowGraph& graph) {
-    order_blocks(graph);
-    VersionAssigner(graph).run();
+    do {
+        forget_versions(graph);
+        order_blocks(graph);
+        VersionAssigner(graph).run();
+    } while (prune_constant_branches(graph));
 }
 
 }  // namespace cudasim::pykernel

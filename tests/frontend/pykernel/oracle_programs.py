@@ -169,7 +169,8 @@ class Writer:
         if form == 12:
             return f"np.{self.pick(*_EXTREMA)}({e('f', depth)}, {e(self.pick('f', 'i'), depth)})"
         return self.pick(
-            f"math.{self.pick('copysign', 'hypot', 'atan2')}({e('f', depth)}, {e('f', depth)})",
+            f"math.{self.pick('hypot', 'atan2')}({e('f', depth)}, {e('f', depth)})",
+            f"math.copysign({e('f', depth)}, {e('i', depth)})",  # NaN may have either sign
             f"float({e('i', depth)})",
             f"np.float32({e('f', depth)})",
         )
