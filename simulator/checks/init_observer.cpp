@@ -197,7 +197,9 @@ std::vector<InitObserver::Unused> InitObserver::unused() {
 
 void InitObserver::copies(const execution::ObservedCopy& copy) {
     using execution::CopyKind;
-    if (copy.kind == CopyKind::from_device) return;
+    if (copy.kind == CopyKind::from_device || copy.kind == CopyKind::allocation ||
+        copy.kind == CopyKind::release)
+        return;
     const std::lock_guard lock(mutex_);
     if (shadow_) {
         if (copy.kind == CopyKind::within_device && !is_stale(copy.source))

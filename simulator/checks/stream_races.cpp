@@ -31,6 +31,10 @@ std::string name_of(CopyKind kind) {
             return "copy within the device";
         case CopyKind::fill:
             return "fill of memory";
+        case CopyKind::allocation:
+            return "asynchronous allocation";
+        case CopyKind::release:
+            return "asynchronous free";
     }
     return "";
 }

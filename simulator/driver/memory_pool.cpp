@@ -207,23 +207,25 @@ class SureTask {
     std::function<void()> action_;
 };
 
-void submit_surely(streams::StreamKey stream, std::function<void()> action) {
+void submit_surely(streams::StreamKey stream, std::string place, std::function<void()> action) {
     StreamWork::of_this_process().submit(
-        stream, [task = std::make_shared<SureTask>(std::move(action))] { task->run(); }, {});
+        stream, [task = std::make_shared<SureTask>(std::move(action))] { task->run(); },
+        {.place = std::move(place)});
 }
 
 }  // namespace
 
 DevicePointer mem_alloc_from_pool_async(const std::shared_ptr<Context>& owner,
                                         const std::shared_ptr<MemoryPool>& pool, std::uint64_t bytes,
-                                        streams::StreamKey stream, const std::string& label) {
+                                        streams::StreamKey stream, const std::string& label,
+                                        std::string place) {
     const auto engine = owner->engine();
     const DevicePointer pointer = in_call(
         "cuMemAllocAsync", [&] { return engine->device.allocate(bytes, {.label = label, .poison = true}); });
     try {
         owner->pools().add(pool, pointer, bytes);
         engine->device.set_accessible(pointer, false);
-        submit_surely(stream, [owner, engine, pointer] {
+        submit_surely(stream, std::move(place), [owner, engine, pointer] {
             if (owner->pools().contains(pointer)) engine->device.set_accessible(pointer, true);
         });
     } catch (...) {  // also what earlier work threw: the caller gets no address to free
@@ -235,12 +237,13 @@ DevicePointer mem_alloc_from_pool_async(const std::shared_ptr<Context>& owner,
 }
 
 DevicePointer mem_alloc_async(const std::shared_ptr<Context>& current, std::uint64_t bytes,
-                              streams::StreamKey stream, const std::string& label) {
-    return mem_alloc_from_pool_async(current, current->pools().current(), bytes, stream, label);
+                              streams::StreamKey stream, const std::string& label, std::string place) {
+    return mem_alloc_from_pool_async(current, current->pools().current(), bytes, stream, label,
+                                     std::move(place));
 }
 
-void mem_free_async(const std::shared_ptr<Context>& current, DevicePointer pointer,
-                    streams::StreamKey stream) {
+void mem_free_async(const std::shared_ptr<Context>& current, DevicePointer pointer, streams::StreamKey stream,
+                    std::string place) {
     constexpr auto call = "cuMemFreeAsync";
     const auto owner = owner_of(current, pointer);
     if (HostRanges::of_this_process().starting_at(pointer))
@@ -253,10 +256,13 @@ void mem_free_async(const std::shared_ptr<Context>& current, DevicePointer point
         if (range.base != pointer)
             throw Error(call, CudaResult::invalid_value, "the address is not the start of an allocation");
     }
-    submit_surely(stream, [owner, pointer, of_pool, noted] {
+    submit_surely(stream, std::move(place), [owner, pointer, of_pool, noted] {
         if (of_pool && !owner->pools().remove(pointer)) return;  // the device was reset before
         if (noted && !owner->forget_allocation(pointer)) return;
-        in_call(call, [&] { owner->engine()->free(pointer); });
+        in_call(call, [&] {
+            owner->engine()->device.set_accessible(pointer, false);
+            owner->engine()->free(pointer);
+        });
     });
 }
 

@@ -111,19 +111,20 @@ class MemoryPools {
 
 /// From the device's current pool, for what comes after it in the stream.
 /// @param current the context of the stream
-/// @param label what reports call the memory
+/// @param label what reports call the memory; @param place the line of the host (StreamWork::Submission)
 /// @throws Error 1 for no bytes, 2 when it does not fit, and what StreamWork::submit() throws
 [[nodiscard]] DevicePointer mem_alloc_async(const std::shared_ptr<Context>& current, std::uint64_t bytes,
-                                            streams::StreamKey stream, const std::string& label);
+                                            streams::StreamKey stream, const std::string& label,
+                                            std::string place = {});
 /// The same from a pool, which may be another device's. @param owner the context of the pool
 [[nodiscard]] DevicePointer mem_alloc_from_pool_async(const std::shared_ptr<Context>& owner,
                                                       const std::shared_ptr<MemoryPool>& pool,
                                                       std::uint64_t bytes, streams::StreamKey stream,
-                                                      const std::string& label);
+                                                      const std::string& label, std::string place = {});
 /// Frees device memory after what is in the stream: memory of a pool, and what mem_alloc() gave. It is freed
 /// also when what is before it in the stream fails.
 /// @throws Error 1 for what is not the start of an allocation, is being freed, or is managed or the host's
-void mem_free_async(const std::shared_ptr<Context>& current, DevicePointer pointer,
-                    streams::StreamKey stream);
+void mem_free_async(const std::shared_ptr<Context>& current, DevicePointer pointer, streams::StreamKey stream,
+                    std::string place = {});
 
 }  // namespace cudasim::driver

@@ -152,9 +152,14 @@ void Device::free(DevicePointer pointer) {
 }
 
 void Device::set_accessible(DevicePointer pointer, bool accessible) {
-    std::lock_guard lock(state_->memory->mutex);
-    if (!state_->memory->arena.set_accessible(pointer, accessible))
-        throw invalid_value("the address is not the start of a device allocation");
+    std::uint64_t bytes = 0;
+    {
+        std::lock_guard lock(state_->memory->mutex);
+        if (!state_->memory->arena.set_accessible(pointer, accessible))
+            throw invalid_value("the address is not the start of a device allocation");
+        bytes = state_->memory->arena.containing(pointer, 1)->bytes;
+    }
+    state_->memory->tell_copies({accessible ? CopyKind::allocation : CopyKind::release, pointer, 0, bytes});
 }
 
 void Device::adopt(DevicePointer address, std::uint64_t bytes, const std::string& label) {

@@ -190,7 +190,7 @@ class Device {
     [[nodiscard]] bool allocate_at(DevicePointer address, std::uint64_t bytes,
                                    const AllocateOptions& options);
     /// Whether kernels may use the allocation, as they may from the beginning: an access while they may not
-    /// is a finding (use-before-alloc).
+    /// is a finding (use-before-alloc). Observers are told of an allocation, or of a release.
     /// @throws CudaError 1 for what is not the start of a live allocation
     void set_accessible(DevicePointer pointer, bool accessible);
     /// Lets kernels use host memory or another process's, until free(). It stays its owner's.

@@ -60,12 +60,14 @@ enum class BlockEnd : std::uint8_t {
     given_up   ///< the launch or the block stopped while threads waited, ran, or had not started
 };
 
-enum class CopyKind : std::uint8_t { to_device, from_device, within_device, fill };
+/// allocation, release: no copy, but what a stream does to memory, too. From its allocation on, and until its
+/// release, operations may use it (Device::set_accessible()).
+enum class CopyKind : std::uint8_t { to_device, from_device, within_device, fill, allocation, release };
 
 struct ObservedCopy {
     CopyKind kind{};
     std::uint64_t target = 0;  ///< device address; of from_device: the host's
-    std::uint64_t source = 0;  ///< device address; of to_device: the host's; of a fill: 0
+    std::uint64_t source = 0;  ///< device address; of to_device: the host's; else 0
     std::uint64_t bytes = 0;
 };
 

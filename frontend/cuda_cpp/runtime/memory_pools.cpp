@@ -6,6 +6,7 @@
 
 #include "frontend/cuda_cpp/runtime/copies.h"
 #include "frontend/cuda_cpp/runtime/host_calls.h"
+#include "frontend/cuda_cpp/runtime/host_findings.h"
 #include "frontend/cuda_cpp/runtime/process.h"
 #include "simulator/driver/devices.h"
 #include "simulator/driver/memory_pool.h"
@@ -91,7 +92,8 @@ cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {
         require_bytes(host, bytes);
         *pointer = nullptr;
         if (bytes == 0) return;
-        *pointer = reinterpret_cast<void*>(driver::mem_alloc_async(current, bytes, key, host.label()));
+        *pointer = reinterpret_cast<void*>(
+            driver::mem_alloc_async(current, bytes, key, host.label(), place_in_stream(host)));
     });
 }
 
@@ -105,8 +107,8 @@ cudaError_t cudaMallocFromPoolAsync(void** pointer, size_t bytes, cudaMemPool_t 
         require_bytes(host, bytes);
         *pointer = nullptr;
         if (bytes == 0) return current->require_usable(host.function);
-        *pointer = reinterpret_cast<void*>(
-            driver::mem_alloc_from_pool_async(context_of(host, known), known, bytes, key, host.label()));
+        *pointer = reinterpret_cast<void*>(driver::mem_alloc_from_pool_async(
+            context_of(host, known), known, bytes, key, host.label(), place_in_stream(host)));
     });
 }
 
@@ -115,7 +117,8 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
     return call_of_host(host, [&] {
         const auto current = Process::get().current();
         const auto key = stream_of(current, stream, host.function);
-        if (pointer != nullptr) driver::mem_free_async(current, address_of(pointer), key);
+        if (pointer != nullptr)
+            driver::mem_free_async(current, address_of(pointer), key, place_in_stream(host));
     });
 }
 

@@ -11,7 +11,7 @@ PROGRAM = """
 __global__ void put(int* x, int v) { x[threadIdx.x] = v; }
 int main(int, char** arguments) {
     const int which = std::atoi(arguments[1]);
-    int *x, *host;
+    int *x, *y, *host;
     cudaMalloc(&x, 128);
     cudaMallocHost(&host, 128);
     cudaMemset(x, 0, 128);
@@ -28,6 +28,8 @@ int main(int, char** arguments) {
         case 2: cudaMemcpyAsync(host, x, 128, cudaMemcpyDeviceToHost, two); break;  // 2
         case 3: cudaMemsetAsync(x, 3, 128, two); break;  // 3
         case 4: put<<<1, 32>>>(x, 4); break;  // 4
+        case 5: cudaFreeAsync(x, two); break;  // 5
+        case 6: cudaMallocAsync(&y, 128, two); put<<<1, 32, 0, one>>>(y, 1); break;  // 6
         case 10: put<<<1, 32, 0, one>>>(x, 2); break;
         case 11:
             cudaEventRecord(event, one);
@@ -39,6 +41,16 @@ int main(int, char** arguments) {
         case 14: cudaStreamSynchronize(one); put<<<1, 32, 0, blocking>>>(x, 2); put<<<1, 32>>>(x, 3); break;
         case 15: while (cudaStreamQuery(one) == cudaErrorNotReady) {} put<<<1, 32, 0, two>>>(x, 2); break;
         case 16: cudaEventRecord(event, one); cudaEventSynchronize(event); put<<<1, 32, 0, two>>>(x, 2); break;
+        case 18:
+            cudaMallocAsync(&y, 128, two);
+            put<<<1, 32, 0, two>>>(y, 1);
+            cudaEventRecord(event, two);
+            cudaStreamWaitEvent(one, event, 0);
+            put<<<1, 32, 0, one>>>(y, 1);
+            cudaFreeAsync(y, one);
+            break;
+        case 19: cudaStreamSynchronize(one); cudaFreeAsync(x, two); break;
+        case 20: cudaMallocAsync(&y, 128, two); cudaStreamSynchronize(two); put<<<1, 32, 0, one>>>(y, 1); break;
         case 17: cudaMemcpyAsync(host, x, 128, cudaMemcpyDeviceToHost, one); put<<<1, 32, 0, one>>>(x, 2); break;
     }
     cudaDeviceSynchronize();
@@ -67,7 +79,16 @@ def test_what_nothing_orders_is_a_race_with_both_lines(program, which):
         assert f"program.cu:{line_of(which)}" in report, report
 
 
-@pytest.mark.parametrize("which", [0, *range(10, 18)])
+@pytest.mark.parametrize("which, what", [(5, "asynchronous free"), (6, "asynchronous allocation")])
+def test_memory_is_used_between_its_allocation_and_its_free(program, which, what):
+    done = run(program, str(which), CUDASIM_CHECK="races")
+    report = done.stderr
+    assert done.returncode == 1 and report.count("data-race") == 1, report
+    assert what in report and "in kernel put(int*, int)" in report, report
+    assert f"program.cu:{line_of(which)}" in report, report
+
+
+@pytest.mark.parametrize("which", [0, *range(10, 21)])
 def test_what_streams_events_and_the_host_order_is_none(program, which):
     done = run(program, str(which), CUDASIM_CHECK="races")
     assert (done.returncode, done.stderr) == (0, "")
