@@ -454,6 +454,16 @@ Value* is_local(Site& at) {
     Value* address = at.builder.CreatePtrToInt(at.argument(0), at.builder.getInt64Ty());
     return at.builder.CreateIsNotNull(call_hook(at.builder, Hook::is_local, {address}));
 }
+/// Whether an address lies in the launch's buffer of parameters.
+Value* is_parameter(Site& at) {
+    FunctionContext head(*at.call.getFunction());
+    Value* base = head.block_field(offsetof(BlockContext, parameters), at.builder.getPtrTy());
+    Type* word = at.builder.getInt64Ty();
+    Value* distance = at.builder.CreateSub(at.builder.CreatePtrToInt(at.argument(0), word),
+                                           at.builder.CreatePtrToInt(base, word));
+    return at.builder.CreateICmpULT(distance,
+                                    at.builder.getInt64(at.compilation.description->parameter_bytes));
+}
 /// The windows of shared and local memory are small, and what lies elsewhere is global (PTX ISA, "Generic
 /// Addressing").
 Value* is_global(Site& at) {
