@@ -13,7 +13,7 @@ namespace {
 /// Warnings are those that the engine tells stop handlers of (StopHandler::wants_warning(), reports()).
 bool stops_threads(FindingKind kind) {
     if (kind == FindingKind::negative_index || kind == FindingKind::float_division ||
-        kind == FindingKind::barrier_early_exit)
+        kind == FindingKind::barrier_early_exit || kind == FindingKind::divergent_lanes)
         return true;
     return findings::info(kind).severity == findings::Severity::error && kind != FindingKind::interrupted &&
            kind != FindingKind::out_of_memory;

@@ -99,6 +99,7 @@ struct Hooks {
                               std::uint32_t, std::uint32_t) {
         refuse(context);
     }
+    static void passes(ThreadContext*, std::uint32_t, std::uint32_t) {}
     static void yield(ThreadContext* context, std::uint32_t) {
         const auto& evaluation = *static_cast<const Evaluation*>(context);
         if (evaluations_are_brief ||

@@ -1,4 +1,5 @@
-// The scheduler's part of barriers for some of a block's threads (named_barriers.h).
+// What the scheduler of a block does when barriers are complete, and its part of those for some of the block's
+// threads (named_barriers.h).
 #include <algorithm>
 #include <map>
 
@@ -148,6 +149,56 @@ void BlockRun::report_named_deadlock() {
                       std::to_string(progress.arrived) + " come" + in_part(progress) +
                       (over_ == 0 ? ": " : ", as some have ended: ") + describe_groups(finding.waiting);
     report_end(std::move(finding));
+}
+
+/// The barrier is complete: its threads go on.
+void BlockRun::release_waiting() {
+    if (began_) [[unlikely]]
+        launch_->options.observers.barrier(observed(), barrier_kind_);
+    start_phase();
+    if (coroutines_.active()) return;
+    if (disordered_ || launch_->options.order() == Policy::random) put_in_order(waiting_);
+    disordered_ = false;
+    ready_.swap(waiting_);
+    by_warp_ = true;
+}
+
+/// Different sites can still be one source place: LLVM clones calls.
+bool BlockRun::same_barrier() const {
+    if (!mixed_sites_) return true;
+    const std::vector<Waiter> threads = waiters();
+    return std::all_of(threads.begin(), threads.end(), [&](const Waiter& thread) {
+        return place(thread.site) == place(threads.front().site) && thread.kind == threads.front().kind;
+    });
+}
+
+/// All threads that have not ended wait: do they go on, wait for other blocks, or for nothing that can come?
+BlockRun::Completion BlockRun::complete_barrier() {
+    if (!same_barrier()) {
+        report_divergence();
+        abandon();
+        return Completion::over;
+    }
+    if (barrier_kind_ == jit::BarrierKind::grid && !launch_->cooperative) {
+        report_not_cooperative();
+        abandon();
+        return Completion::over;
+    }
+    if (barrier_kind_ == jit::BarrierKind::grid && first_thread_is_over()) {
+        report_missing_first_thread();
+        abandon();
+        return Completion::over;
+    }
+    if (over_ != 0)
+        report_early_exit(waiters(), over_, barrier_kind_ == jit::BarrierKind::grid ? "grid " : "");
+    context_.barrier_result = barrier_result();
+    if (barrier_kind_ == jit::BarrierKind::grid) {
+        at_grid_ = true;
+        grid_generation_ = launch_->grid.generation();
+        return Completion::at_grid;
+    }
+    release_waiting();
+    return Completion::goes_on;
 }
 
 }  // namespace cudasim::execution

@@ -78,13 +78,26 @@ void BlockRun::add_groups(std::vector<WaitingGroup>& groups, const std::vector<W
     }
 }
 
+std::vector<Runner*> BlockRun::able() const {
+    std::vector<Runner*> runners = ready_;
+    for (const auto& list : {warps_.free(), named_.free()})
+        runners.insert(runners.end(), list.begin(), list.end());
+    return runners;
+}
+
+std::vector<std::uint32_t> BlockRun::turns() const {
+    std::vector<std::uint32_t> turns = lanes_to_run_;
+    turns.insert(turns.end(),
+                 {not_started_, last_warp_, passes_of_warp_, named_turns_, by_warp_, disordered_});
+    for (const auto& [first, last] : alone_) turns.insert(turns.end(), {first, last});
+    return turns;
+}
+
 std::vector<WaitingGroup> BlockRun::places() const {
     std::vector<Waiter> waiting, running;
     add_waiters(waiting, waiting_);
     add_waiters(running, spinning_);
-    add_waiters(running, ready_);
-    add_waiters(running, warps_.free());
-    add_waiters(running, named_.free());
+    add_waiters(running, able());
     std::vector<Waiter> in_warps;
     add_waiters(in_warps, warps_.waiting());
     if (coroutines_.active()) {
@@ -119,6 +132,12 @@ std::vector<WaitingGroup> BlockRun::places() const {
 
 namespace {
 
+std::string mask_text(std::uint32_t mask) {
+    char digits[16];
+    std::snprintf(digits, sizeof digits, "0x%08x", mask);
+    return digits;
+}
+
 std::string lane_list(std::uint32_t lanes) {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> ranges;
     for (std::uint32_t lane = 0; lane < jit::warp_size; ++lane) {
@@ -150,16 +169,11 @@ Finding BlockRun::finding_of_waiters(FindingKind kind) const {
 void BlockRun::report_missing_lanes() {
     const WaitingLane lowest =
         coroutines_.active() ? coroutines_.first_waiting_lane() : warps_.first_waiting();
-    const auto text = [](std::uint32_t mask) {
-        char digits[16];
-        std::snprintf(digits, sizeof digits, "0x%08x", mask);
-        return std::string(digits);
-    };
     Finding finding = finding_at(FindingKind::missing_lane, lowest.thread, lowest.site);
     finding.waiting = places();
     finding.threads = finding.count = lanes_waiting();
     const std::uint32_t missing = lowest.missing;
-    finding.message = "a warp operation with mask " + text(lowest.mask) + " waits for lane" +
+    finding.message = "a warp operation with mask " + mask_text(lowest.mask) + " waits for lane" +
                       (std::has_single_bit(missing) ? " " : "s ") + lane_list(missing);
     for (std::uint32_t lane = 0; lane < jit::warp_size; ++lane) {
         if ((missing >> lane & 1) == 0) continue;
@@ -168,7 +182,8 @@ void BlockRun::report_missing_lanes() {
             coroutines_.active() ? coroutines_.mask_of(thread) : warps_.mask_of(thread);
         if (other == 0 || other == lowest.mask) continue;
         finding.kind = FindingKind::lane_in_two_masks;
-        finding.message += ", and lane " + std::to_string(lane) + " waits in one with mask " + text(other) +
+        finding.message += ", and lane " + std::to_string(lane) + " waits in one with mask " +
+                           mask_text(other) +
                            ": a lane can be in one at a time: " + describe_groups(finding.waiting);
         report_end(std::move(finding));
         return;
@@ -176,6 +191,25 @@ void BlockRun::report_missing_lanes() {
     finding.message += std::string(", which never come") + (std::has_single_bit(missing) ? "s: " : ": ") +
                        describe_groups(finding.waiting);
     report_end(std::move(finding));
+}
+
+/// Lanes that have not ended have to execute what names them (CUDA C++ Programming Guide, "Warp Shuffle
+/// Functions", "Warp Vote Functions"); once per block and place.
+void BlockRun::report_skipped_operation() {
+    const SkippedOperation skipped = skipped_.take();
+    const bool one = std::has_single_bit(skipped.lanes);
+    Finding finding = finding_at(FindingKind::divergent_lanes, skipped.thread, skipped.site);
+    finding.severity = launch_->options.strict ? Severity::error : Severity::warning;
+    finding.count = 1;
+    finding.threads = static_cast<std::uint64_t>(std::popcount(skipped.lanes));
+    finding.message = "the mask " + mask_text(skipped.mask) + " of this warp operation names lane" +
+                      (one ? " " : "s ") + lane_list(skipped.lanes) + ", which " + (one ? "goes" : "go") +
+                      " on without executing it: its result is undefined";
+    if (launch_->stops) {
+        launch_->stops->tell_report(*worker_, *this, finding);
+        if (launch_->stops->is_to_go_back()) return;
+    }
+    launch_->findings.add(std::move(finding));
 }
 
 void BlockRun::report_divergence() {

@@ -17,6 +17,12 @@ using findings::FindingKind;
 
 namespace {
 
+// Threads that meet in a loop may wait for others there (do { seen = flag[0]; } while (__any_sync(~0u, !seen))).
+// After so many passes over one warp the other warps of its block have their turn; after so many rounds of a
+// block, phases between barriers or passes over a warp, which take about 0.05 s, other blocks have theirs.
+constexpr std::uint32_t warp_passes_per_turn = 4096;
+constexpr std::uint32_t rounds_per_turn = 161'280, host_rounds_per_turn = 2520;
+
 void store(std::uint32_t (&target)[3], const Dim3& value) {
     target[0] = value.x;
     target[1] = value.y;
@@ -65,6 +71,7 @@ void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::u
         launch.stops->block_begins(context_, block);
     coroutines_.start(launch.kernel.get(), context_.thread_count, context_);
     warps_.start(context_.thread_count, !coroutines_.active() && (!launch.kernel || launch.kernel->waits));
+    skipped_.start(launch.kernel.get(), context_.thread_count);
     named_.start();
     // No list grows while threads run.
     for (auto* list : {&ready_, &waiting_, &spinning_}) list->reserve(context_.thread_count);
@@ -76,6 +83,8 @@ void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::u
     if (!coroutines_.lanes_meet()) not_started_ = context_.thread_count;
     alone_.clear();
     over_ = faulted_ = idle_rounds_ = 0;
+    last_warp_ = passes_of_warp_ = named_turns_ = 0;
+    gave_turn_up_ = false;
     in_turns_ = false;
     next_in_batch_ = 0;
     at_grid_ = abandoned_ = disordered_ = by_warp_ = false;
@@ -127,9 +136,11 @@ void BlockRun::move_to(Worker& worker) {
 [[gnu::always_inline]] inline void BlockRun::arrive_in_warp(Runner* runner) {
     disordered_ = true;
     if ((runner->warp.mask >> runner->thread % jit::warp_size & 1) != 0) [[likely]]
-        warps_.arrive(runner);
+        warps_.arrive(runner, skipped_);
     else
         refuse_mask(runner);
+    if (skipped_.any()) [[unlikely]]
+        report_skipped_operation();
 }
 
 /// Inlined into the loop of advance(): a return between two switches would be mispredicted.
@@ -194,16 +205,23 @@ BlockRun::State BlockRun::run_threads() {
         in_turns_ = false;
         first = std::exchange(next_in_batch_, 0);
     } else {
-        progress_ = false;
+        progress_ = gave_turn_up_ = false;
+        rounds_ = 1;
         waiting_before_ = waiting_.size();
         if (ready_.empty()) {
             ready_.swap(spinning_);
             by_warp_ = false;
         }
     }
-    for (std::uint32_t rounds = 1;; ++rounds) {
-        if (first == 0) worker_->round_begins(*launch_, rounds);
+    for (;; ++rounds_) {
+        if (first == 0) worker_->round_begins(*launch_, rounds_);
         if (first == 0 && (launch_->stopped() || worker_->leaves())) return State::spinning;
+        if (rounds_ >= (launch_->host_kernel != nullptr ? host_rounds_per_turn : rounds_per_turn) &&
+            first == 0 && ready_.empty()) [[unlikely]] {
+            idle_rounds_ = idle_rounds_before_new_block;
+            gave_turn_up_ = true;
+            return State::spinning;
+        }
         if (launch_->can_stop && first == 0) [[unlikely]]
             offer_checkpoint(0);
         if (!ready_.empty() || first != 0) {
@@ -236,7 +254,7 @@ BlockRun::State BlockRun::run_threads() {
             }
             batch.clear();
             std::ranges::sort(lanes_to_run_, std::greater());
-        } else if (!named_.free().empty()) {
+        } else if (!named_.free().empty() && !others_go_first()) {
             run_named();
         } else if (!run_before_.empty() && not_started_ != 0 && skip_threads_run_before()) {
             continue;
@@ -293,18 +311,6 @@ void BlockRun::start_phase() {
     }
 }
 
-/// The barrier is complete: its threads go on.
-void BlockRun::release_waiting() {
-    if (began_) [[unlikely]]
-        launch_->options.observers.barrier(observed(), barrier_kind_);
-    start_phase();
-    if (coroutines_.active()) return;
-    if (disordered_ || launch_->options.order() == Policy::random) put_in_order(waiting_);
-    disordered_ = false;
-    ready_.swap(waiting_);
-    by_warp_ = true;
-}
-
 void BlockRun::put_in_order(std::vector<Runner*>& runners) {
     by_thread_.assign(context_.thread_count, nullptr);
     for (Runner* runner : runners) by_thread_[runner->thread] = runner;
@@ -324,7 +330,7 @@ void BlockRun::start_threads() {
     }
     const bool one_by_one =
         launch_->options.carrier == Carrier::fiber || launch_->options.policy != Policy::forward;
-    Runner* runner = worker_->runners().acquire(*launch_, &context_);
+    Runner* runner = worker_->runners().acquire(*launch_, &context_, &skipped_);
     runner->thread = order_.thread(context_.thread_count - not_started_);
     const std::uint32_t warp = runner->thread / jit::warp_size;
     // A warp's lanes that were set free go on before the next warp starts.
@@ -345,7 +351,7 @@ void BlockRun::start_threads() {
 
 /// A runner of one thread runs no groups.
 void BlockRun::start_alone() {
-    Runner* runner = worker_->runners().acquire(*launch_, &context_);
+    Runner* runner = worker_->runners().acquire(*launch_, &context_, &skipped_);
     auto& [next, end] = alone_.back();
     runner->thread = next++;
     runner->end = next;
@@ -354,10 +360,12 @@ void BlockRun::start_alone() {
     resume(runner);
 }
 
-/// Passes over a warp until none of its lanes can go on.
+/// Passes over a warp until none of its lanes can go on, or others are to have their turn.
 [[gnu::noinline]] void BlockRun::run_freed_lanes(std::uint32_t warp) {
     const std::uint32_t lanes = order_.lanes(warp);
-    while (const std::uint32_t pass = warps_.free_lanes(warp)) {
+    for (std::uint32_t passes = 0; passes < warp_passes_per_turn; ++passes, ++rounds_) {
+        const std::uint32_t pass = warps_.free_lanes(warp);
+        if (pass == 0) return;
         for (std::uint32_t turn = 0; turn < lanes; ++turn) {
             if (launch_->stopped()) return;
             const std::uint32_t lane = order_.lane(warp, turn);
@@ -378,7 +386,7 @@ void BlockRun::run_freed_warps() {
 
 /// Lanes that wait stay where they are: the runner passes over them.
 void BlockRun::start_lanes() {
-    Runner* runner = worker_->runners().acquire(*launch_, &context_);
+    Runner* runner = worker_->runners().acquire(*launch_, &context_, &skipped_);
     runner->thread = lanes_to_run_.back();
     runner->end = std::min(context_.thread_count, (runner->thread / jit::warp_size + 1) * jit::warp_size);
     lanes_to_run_.pop_back();
@@ -388,7 +396,16 @@ void BlockRun::start_lanes() {
 /// A lane of this thread's warp has come to a wait, or to its end: may others go on?
 void BlockRun::look_at_warp(std::uint32_t thread) {
     const std::uint32_t warp = thread / jit::warp_size;
-    if (coroutines_.complete_warp(warp)) lanes_to_run_.push_back(warp * jit::warp_size);
+    if (coroutines_.complete_warp(warp, skipped_)) {
+        passes_of_warp_ = warp == last_warp_ ? passes_of_warp_ + 1 : 0;
+        last_warp_ = warp;
+        const bool others_first = passes_of_warp_ >= warp_passes_per_turn;
+        if (others_first) passes_of_warp_ = 0;
+        lanes_to_run_.insert(others_first ? lanes_to_run_.begin() : lanes_to_run_.end(),
+                             warp * jit::warp_size);
+    }
+    if (skipped_.any()) [[unlikely]]
+        report_skipped_operation();
 }
 
 /// What the runner came back for; `first` is the thread it ran first since it was resumed.
@@ -484,6 +501,17 @@ void BlockRun::look_at_warp(std::uint32_t thread) {
     }
 }
 
+/// Whether threads that are not at barriers for some of the block have their turn before those that are.
+bool BlockRun::others_go_first() {
+    if (named_turns_ < warp_passes_per_turn) {
+        ++named_turns_;
+        return false;
+    }
+    if (!has_threads_to_start() && !warps_.any_free()) return false;
+    named_turns_ = 0;
+    return true;
+}
+
 /// Threads [first, last) ended by themselves.
 void BlockRun::ended(std::uint32_t first, std::uint32_t last) {
     over_ += last - first;
@@ -492,7 +520,9 @@ void BlockRun::ended(std::uint32_t first, std::uint32_t last) {
 
 void BlockRun::lanes_end(std::uint32_t first, std::uint32_t last) {
     if (!warps_.tracks()) return;
-    warps_.end(first, last);
+    warps_.end(first, last, skipped_);
+    if (skipped_.any()) [[unlikely]]
+        report_skipped_operation();
     if (!named_.in_use() && context_.cluster_blocks == 1) [[likely]]
         return;
     named_.threads_ended(first, last, warps_);
@@ -522,44 +552,6 @@ bool BlockRun::all_wait() {
     barrier_kind_ = phase.kind;
     coroutine_lanes_waiting_ = phase.in_warp;
     return waiting_count_ != 0 || coroutine_lanes_waiting_ != 0;
-}
-
-/// Different sites can still be one source place: LLVM clones calls.
-bool BlockRun::same_barrier() const {
-    if (!mixed_sites_) return true;
-    const std::vector<Waiter> threads = waiters();
-    return std::all_of(threads.begin(), threads.end(), [&](const Waiter& thread) {
-        return place(thread.site) == place(threads.front().site) && thread.kind == threads.front().kind;
-    });
-}
-
-/// All threads that have not ended wait: do they go on, wait for other blocks, or for nothing that can come?
-BlockRun::Completion BlockRun::complete_barrier() {
-    if (!same_barrier()) {
-        report_divergence();
-        abandon();
-        return Completion::over;
-    }
-    if (barrier_kind_ == jit::BarrierKind::grid && !launch_->cooperative) {
-        report_not_cooperative();
-        abandon();
-        return Completion::over;
-    }
-    if (barrier_kind_ == jit::BarrierKind::grid && first_thread_is_over()) {
-        report_missing_first_thread();
-        abandon();
-        return Completion::over;
-    }
-    if (over_ != 0)
-        report_early_exit(waiters(), over_, barrier_kind_ == jit::BarrierKind::grid ? "grid " : "");
-    context_.barrier_result = barrier_result();
-    if (barrier_kind_ == jit::BarrierKind::grid) {
-        at_grid_ = true;
-        grid_generation_ = launch_->grid.generation();
-        return Completion::at_grid;
-    }
-    release_waiting();
-    return Completion::goes_on;
 }
 
 void BlockRun::abandon() {

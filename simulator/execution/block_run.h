@@ -34,6 +34,9 @@ namespace cudasim::execution {
 
 class Worker;
 
+/// Blocks start beside spinning ones only after this many rounds without any event.
+inline constexpr std::uint32_t idle_rounds_before_new_block = 4;
+
 class BlockRun {
   public:
     /// at_cluster: its threads that have not ended wait, some at the barrier of the cluster.
@@ -112,13 +115,21 @@ class BlockRun {
     [[nodiscard]] std::uint64_t block() const { return block_; }
     [[nodiscard]] std::uint64_t turn() const { return turn_; }
     [[nodiscard]] const jit::BlockContext& context() const { return context_; }
-    /// Rounds of advance() in which every thread only used up its turn.
+    /// Rounds of advance() in which every thread only used up its turn. Of a block that gave its turn up:
+    /// enough for another one to start.
     [[nodiscard]] std::uint32_t idle_rounds() const { return idle_rounds_; }
+    /// Its threads meet again and again and could go on: a GPU would run other blocks meanwhile, for which they
+    /// may wait.
+    [[nodiscard]] bool gave_turn_up() const { return gave_turn_up_; }
     /// What the thread that faulted last has left there (BlockContext::captured).
     [[nodiscard]] std::span<const std::uint64_t> captured() const {
         return {context_.captured, jit::captured_slots};
     }
     [[nodiscard]] const std::vector<Runner*>& spinning() const { return spinning_; }
+    /// Those that could go on and do not spin, in no order.
+    [[nodiscard]] std::vector<Runner*> able() const;
+    /// What decides, beside the threads themselves and the lists of them, who goes on next.
+    [[nodiscard]] std::vector<std::uint32_t> turns() const;
     [[nodiscard]] const Interleaving& interleaving() const { return interleaving_; }
     [[nodiscard]] const std::vector<Runner*>& waiting() const { return waiting_; }
     [[nodiscard]] const CoroutineThreads& coroutines() const { return coroutines_; }
@@ -199,8 +210,10 @@ class BlockRun {
     void report_missing_first_thread();
     void ended(std::uint32_t first, std::uint32_t last);
     void lanes_end(std::uint32_t first, std::uint32_t last);
+    [[nodiscard]] bool others_go_first();
     void arrive_in_warp(Runner* runner);
     void refuse_mask(Runner* runner);
+    void report_skipped_operation();
     // Barriers for some of the threads (block_barriers.cpp).
     [[nodiscard]] bool arrive_at_named(Runner* runner, std::uint32_t& first);
     // The barrier of its cluster (cluster_blocks.cpp).
@@ -246,7 +259,13 @@ class BlockRun {
     std::uint32_t over_ = 0;         ///< threads that ended by themselves
     std::uint32_t faulted_ = 0;
     std::uint32_t idle_rounds_ = 0;
+    std::uint32_t rounds_ = 0;   ///< of run_threads(), in this turn
+    bool gave_turn_up_ = false;  ///< its threads could go on, and others are to have their turn
+    // Coroutines whose lanes meet: the warp that went on last, and how often it did in a row.
+    std::uint32_t last_warp_ = 0, passes_of_warp_ = 0;
+    std::uint32_t named_turns_ = 0;  ///< of threads at barriers for some of the block, in a row
     Interleaving interleaving_;
+    SkippedOperations skipped_;
     bool progress_ = false;
     bool in_turns_ = false;  ///< in a checkpoint: run_threads() is at work, and goes on
     std::size_t next_in_batch_ =

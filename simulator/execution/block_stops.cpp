@@ -405,7 +405,7 @@ Runner* BlockRun::take(std::uint32_t thread) {
         named_.take(free);
         return free;
     }
-    Runner* runner = worker_->runners().acquire(*launch_, &context_);
+    Runner* runner = worker_->runners().acquire(*launch_, &context_, &skipped_);
     runner->thread = thread;
     runner->end = thread + 1;
     if (!coroutines_.lanes_meet()) run_before_[thread] = 1;

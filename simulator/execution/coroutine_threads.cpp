@@ -150,7 +150,7 @@ std::optional<bool> CoroutineThreads::complete_uniform_warp(std::uint32_t first)
     return true;
 }
 
-bool CoroutineThreads::complete_warp(std::uint32_t warp) {
+bool CoroutineThreads::complete_warp(std::uint32_t warp, SkippedOperations& skipped) {
     const std::uint32_t first = warp * warp_size;
     if (const std::optional<bool> done = complete_uniform_warp(first)) return *done;
     const Lanes lanes = lanes_of(first);
@@ -160,7 +160,10 @@ bool CoroutineThreads::complete_warp(std::uint32_t warp) {
         const auto lane = static_cast<std::uint32_t>(std::countr_zero(left));
         left &= left - 1;
         const std::uint32_t here = companions(first, waiting, lane);
-        if ((operations_[first + lane].mask & ~lanes.over & ~here) != 0) continue;
+        const std::uint32_t mask = operations_[first + lane].mask;
+        if ((mask & ~lanes.over & ~here) != 0) continue;
+        skipped.complete(first, mask, here, mask & ~here,
+                         [&](std::uint32_t other) { return point_of(first + other)->site; });
         exchange(point_of(first + lane)->warp_kind, &operations_[first], here);
         for_each_lane(here, [&](std::uint32_t other) { states_[first + other] &= ~thread_waits; });
         left &= ~here;

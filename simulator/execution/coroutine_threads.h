@@ -54,7 +54,7 @@ class CoroutineThreads {
     /// The thread spins on a fiber: nobody is to enter it (lanes_meet()).
     void set_carried(std::uint32_t thread) { states_[thread] = jit::thread_carried; }
     /// Completes the operations of a warp for which all lanes have come. True: some lanes go on.
-    bool complete_warp(std::uint32_t warp);
+    bool complete_warp(std::uint32_t warp, SkippedOperations& skipped);
     /// All threads that wait go on (lanes_meet()).
     void release_all();
     /// The lowest lane that waits in a warp operation; there is one.

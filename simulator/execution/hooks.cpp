@@ -6,6 +6,7 @@
 #include "simulator/execution/interleaving.h"
 #include "simulator/execution/runner.h"
 #include "simulator/execution/shared_memory.h"
+#include "simulator/execution/skipped_operations.h"
 #include "simulator/execution/stop.h"
 #include "simulator/execution/worker.h"
 #include "simulator/memory/shadow.h"
@@ -93,6 +94,10 @@ std::uint64_t cudasim_hook_warp(ThreadContext* context, std::int32_t kind, std::
     runner.event = Event::in_warp;
     runner.fiber.suspend();
     return runner.warp.result;
+}
+
+void cudasim_hook_passes(ThreadContext* context, std::uint32_t operation, std::uint32_t) {
+    runner_of(context).skipped->pass(context->thread, operation);
 }
 
 void cudasim_hook_yield(ThreadContext* context, std::uint32_t site) {

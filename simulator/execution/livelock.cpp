@@ -4,12 +4,15 @@
 // memory, and who is to go on next where threads take turns (interleaving.h). If a round of turns in which
 // each thread goes on brings it back unchanged, the next round will too, for ever; so this can be said
 // without a time limit and is never wrong. (A spin that counts its own iterations changes its state and is
-// left to the time limit.) Other workers hand their spinning blocks to worker 0 first, so that it sees all
+// left to the time limit.) The same holds of blocks whose threads meet in loops, at barriers or in warp
+// operations, and gave their turn up (BlockRun::gave_turn_up()): they come back to where they were if their loop
+// has a length that divides their turn. Other workers hand their spinning blocks to worker 0 first, so that it sees all
 // of it.
 #include <llvm/Support/xxhash.h>
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
 
 #include "simulator/execution/fault_report.h"
 #include "simulator/execution/worker.h"
@@ -24,6 +27,9 @@ namespace {
 
 /// Spinning shorter than this is normal waiting and not worth looking at the state.
 constexpr auto patience = std::chrono::milliseconds(100);
+std::chrono::milliseconds patience_with(bool they_meet) {
+    return they_meet ? 10 * patience : patience;
+}
 constexpr std::size_t most_groups = 16;
 
 class StateHash {
@@ -47,10 +53,25 @@ class StateHash {
 
 }  // namespace
 
+/// The lowest thread that spins, or of those that meet in a loop the lowest one of all.
+static std::pair<std::uint32_t, findings::CallChain> lowest_spinner(const Launch& launch,
+                                                                    const BlockRun& block) {
+    const auto& spinning = block.spinning();
+    const auto lowest = std::ranges::min_element(spinning, {}, &Runner::thread);
+    if (lowest != spinning.end()) return {(*lowest)->thread, launch.location((*lowest)->site)};
+    const auto groups = block.places();
+    const auto first = std::ranges::min_element(
+        groups, {}, [](const findings::WaitingGroup& group) { return group.threads.front().first; });
+    return {first->threads.front().first, first->location};
+}
+
 std::uint64_t Worker::state_hash(const Launch& launch) const {
     StateHash hash;
     for (const auto& block : resident_) {
         hash.add(block->spinning());
+        hash.add(block->able());
+        const std::vector<std::uint32_t> turns = block->turns();
+        hash.add(turns.data(), turns.size() * sizeof turns[0]);
         hash.add(block->waiting());
         hash.add(block->warps().waiting());
         hash.add(block->named_barriers().waiting());
@@ -70,15 +91,34 @@ std::uint64_t Worker::state_hash(const Launch& launch) const {
     return hash.value();
 }
 
+/// Whether the state is what it was at the last look. Looking costs time when there is much memory: the second
+/// look of a pair follows as soon as every thread has had its turn, the next pair only after many times as
+/// long.
+bool Worker::state_repeats(const Launch& launch, bool they_meet) {
+    const Clock::time_point now = Clock::now();
+    const std::uint64_t hash = state_hash(launch);
+    rounds_to_second_look_ = resident_.empty() ? 1 : resident_.front()->interleaving().period();
+    if (livelock_hash_ == hash) return true;
+    const bool second_look = livelock_hash_ != 0;
+    livelock_hash_ = second_look ? 0 : hash;
+    if (second_look)
+        next_look_ = now + patience_with(they_meet) + (they_meet ? 100 : 10) * (Clock::now() - now);
+    return false;
+}
+
 void Worker::detect_livelock(Launch& launch) {
+    const bool they_meet =
+        std::ranges::any_of(resident_, [](const auto& block) { return block->gave_turn_up(); });
     const Clock::time_point now = Clock::now();
     if (!spinning_) {
         spinning_ = true;
         livelock_hash_ = 0;
-        next_look_ = now + patience;
+        next_look_ = now + patience_with(they_meet);
     }
     if (now < next_look_) return;
     if (livelock_hash_ != 0 && --rounds_to_second_look_ != 0) return;
+    // Threads that meet are seldom stuck: other workers are not disturbed before it looks so.
+    if (they_meet && !state_repeats(launch, they_meet)) return;
     if (index_ != 0) {
         hand_over(launch, resident_);
         hand_over(launch, at_grid_);
@@ -87,31 +127,18 @@ void Worker::detect_livelock(Launch& launch) {
     launch.gather.store(true, std::memory_order_relaxed);
     adopt_orphans(launch);
     if (launch.helpers.load() != 0) return;
-    const std::uint64_t hash = state_hash(launch);
-    if (livelock_hash_ == hash) {
-        report_livelock(launch);
-        return;
-    }
-    // Looking costs time when there is much memory: the second look of a pair follows as soon as every thread
-    // has had its turn, the next pair only after ten times as long.
-    const bool second_look = livelock_hash_ != 0;
-    livelock_hash_ = second_look ? 0 : hash;
-    rounds_to_second_look_ = resident_.empty() ? 1 : resident_.front()->interleaving().period();
-    if (second_look) next_look_ = now + patience + 10 * (Clock::now() - now);
+    if (they_meet ? spinning_ : state_repeats(launch, they_meet)) report_livelock(launch);
 }
 
 void Worker::report_livelock(Launch& launch) {
     BlockRun* lowest = nullptr;
     for (const auto& block : resident_) {
-        if (block->spinning().empty()) continue;  // all of it waits for its cluster
+        if (block->spinning().empty() && !block->gave_turn_up()) continue;  // all of it waits for its cluster
         if (lowest == nullptr || block->block() < lowest->block()) lowest = block.get();
     }
     if (lowest == nullptr) return;
-    const Runner* spinner =
-        *std::min_element(lowest->spinning().begin(), lowest->spinning().end(),
-                          [](const Runner* a, const Runner* b) { return a->thread < b->thread; });
-    Finding finding = finding_at(launch, FindingKind::livelock, lowest->coordinate(spinner->thread),
-                                 launch.location(spinner->site));
+    const auto [thread, place] = lowest_spinner(launch, *lowest);
+    Finding finding = finding_at(launch, FindingKind::livelock, lowest->coordinate(thread), place);
     finding.threads = 0;
     for (const auto* blocks : {&resident_, &at_grid_})
         for (const auto& block : *blocks)

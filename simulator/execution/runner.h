@@ -22,6 +22,7 @@ namespace cudasim::execution {
 
 class BlockRun;
 class Interleaving;
+class SkippedOperations;
 struct Launch;
 
 /// Why a runner came back to the scheduler.
@@ -104,6 +105,7 @@ struct alignas(64) Runner : jit::ThreadContext {
     } named;
     fiber::Stack stack;
     Launch* launch = nullptr;
+    SkippedOperations* skipped = nullptr;  ///< of its block
     Interleaving* interleaving = nullptr;  ///< of its block, where threads take turns at accesses
     std::uint32_t group = 1;  ///< threads from `thread` on that have yielded together (jit/thread_groups.h)
     std::uint32_t slices_of =

@@ -72,7 +72,7 @@ Runner* RunnerPool::make() {
     return runner;
 }
 
-Runner* RunnerPool::acquire(Launch& launch, const jit::BlockContext* block) {
+Runner* RunnerPool::acquire(Launch& launch, const jit::BlockContext* block, SkippedOperations* skipped) {
     Runner* runner = nullptr;
     std::vector<Runner*>& idle = class_->idle;
     if (!idle.empty()) {
@@ -84,6 +84,7 @@ Runner* RunnerPool::acquire(Launch& launch, const jit::BlockContext* block) {
     }
     runner->launch = &launch;
     runner->block = block;
+    runner->skipped = skipped;
     runner->fuel = jit::fuel_per_slice;
     runner->ending = false;
     runner->group = 1;

@@ -36,7 +36,7 @@ class RunnerPool {
     void prepare(const Launch& launch);
     /// A runner with a fresh or idle fiber for this block. @throws std::bad_alloc when there is no memory for
     /// another stack; that much is left that the launch can be ended and described
-    [[nodiscard]] Runner* acquire(Launch& launch, const jit::BlockContext* block);
+    [[nodiscard]] Runner* acquire(Launch& launch, const jit::BlockContext* block, SkippedOperations* skipped);
     /// These runners, which are idle, are no longer: their contents are about to be what they were earlier
     /// in the launch. Sorts them.
     void take_back(std::vector<Runner*>& runners);

@@ -62,31 +62,40 @@ void WarpOperations::release(Warp& warp, std::uint32_t lanes) {
     free_count_ += count;
 }
 
-void WarpOperations::complete_where_possible(Warp& warp) {
+/// Every lane of the runner's mask that has not ended is here.
+void WarpOperations::complete(Warp& warp, const Runner& runner, std::uint32_t lanes,
+                              SkippedOperations& skipped) {
+    const std::uint32_t first = runner.thread / jit::warp_size * jit::warp_size;
+    skipped.complete(first, runner.warp.mask, lanes, runner.warp.mask & ~lanes,
+                     [&](std::uint32_t lane) { return warp.lanes[lane]->site; });
+    release(warp, lanes);
+}
+
+void WarpOperations::complete_where_possible(Warp& warp, SkippedOperations& skipped) {
     for (std::uint32_t left = warp.waiting; left != 0;) {
         const Runner& runner = *warp.lanes[static_cast<std::uint32_t>(std::countr_zero(left))];
         const std::uint32_t here = companions(warp, runner);
         left &= left - 1;
         if (runner.warp.kind == WarpKind::active || (runner.warp.mask & ~warp.over & ~here) != 0) continue;
         left &= ~here;
-        release(warp, here);
+        complete(warp, runner, here, skipped);
     }
 }
 
 /// Every lane that the runner waits for is in some operation: in this one?
-void WarpOperations::all_have_come(Warp& warp, const Runner& runner) {
+void WarpOperations::all_have_come(Warp& warp, const Runner& runner, SkippedOperations& skipped) {
     if (runner.warp.kind == WarpKind::active) return;
     const std::uint32_t here = warp.uniform ? warp.waiting & warp.mask : companions(warp, runner);
-    if ((runner.warp.mask & ~warp.over & ~here) == 0) release(warp, here);
+    if ((runner.warp.mask & ~warp.over & ~here) == 0) complete(warp, runner, here, skipped);
 }
 
-void WarpOperations::end(std::uint32_t first, std::uint32_t last) {
+void WarpOperations::end(std::uint32_t first, std::uint32_t last, SkippedOperations& skipped) {
     while (first < last) {
         Warp& warp = warps_[first / jit::warp_size];
         const std::uint32_t lane = first % jit::warp_size;
         const std::uint32_t count = std::min(last - first, jit::warp_size - lane);
         warp.over |= (count == jit::warp_size ? ~std::uint32_t{0} : bit(count) - 1) << lane;
-        if (warp.waiting != 0) complete_where_possible(warp);
+        if (warp.waiting != 0) complete_where_possible(warp, skipped);
         first += count;
     }
 }

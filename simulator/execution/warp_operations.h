@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "simulator/execution/runner.h"
+#include "simulator/execution/skipped_operations.h"
 
 namespace cudasim::execution {
 
@@ -32,7 +33,7 @@ class WarpOperations {
 
     /// A lane has come, which its mask names; runners whose operation is complete
     /// get their results and are free.
-    void arrive(Runner* runner) {
+    void arrive(Runner* runner, SkippedOperations& skipped) {
         Warp& warp = warps_[runner->thread / jit::warp_size];
         const std::uint32_t lane = runner->thread % jit::warp_size;
         if (warp.waiting == 0) {
@@ -46,10 +47,10 @@ class WarpOperations {
         warp.waiting |= std::uint32_t{1} << lane;
         ++waiting_count_;
         if (((runner->warp.mask & ~warp.over) & ~warp.waiting) == 0) [[unlikely]]
-            all_have_come(warp, *runner);
+            all_have_come(warp, *runner, skipped);
     }
     /// Threads [first, last) have ended; others may have waited for nobody but them.
-    void end(std::uint32_t first, std::uint32_t last);
+    void end(std::uint32_t first, std::uint32_t last, SkippedOperations& skipped);
     /// Answers activemask. False when nobody asked.
     bool answer_active();
 
@@ -89,8 +90,9 @@ class WarpOperations {
         jit::WarpKind kind{};
         bool uniform = true;  ///< all that wait are in one kind of operation with one mask
     };
-    void all_have_come(Warp& warp, const Runner& runner);
-    void complete_where_possible(Warp& warp);
+    void all_have_come(Warp& warp, const Runner& runner, SkippedOperations& skipped);
+    void complete_where_possible(Warp& warp, SkippedOperations& skipped);
+    void complete(Warp& warp, const Runner& runner, std::uint32_t lanes, SkippedOperations& skipped);
     [[nodiscard]] std::uint32_t companions(const Warp& warp, const Runner& runner) const;
     void release(Warp& warp, std::uint32_t lanes);
 

@@ -15,8 +15,6 @@ namespace cudasim::execution {
 
 namespace {
 
-/// Blocks start beside spinning ones only after this many rounds without any event.
-constexpr std::uint32_t idle_rounds_before_new_block = 4;
 /// Where threads take turns at accesses, those of so many blocks do beside each other.
 constexpr std::size_t blocks_that_interleave = 4;
 /// Waking another host thread costs about this much.
@@ -130,7 +128,11 @@ void Worker::run_blocks(Launch& launch) {
 void Worker::look_at_spin(Launch& launch) {
     // Who is to end the spin may need this core.
     if (leaving_ != nullptr && leaving_->has_left()) std::this_thread::yield();
-    if (!shows_its_state(launch))
+    // The random order goes on while threads meet, and is not part of the state.
+    const auto is_shuffled = [&](const auto& block) {
+        return block->gave_turn_up() && launch.options.order() == Policy::random;
+    };
+    if (!shows_its_state(launch) || std::ranges::any_of(resident_, is_shuffled))
         livelock_hash_ = 0;
     else if (!repeats(launch))
         detect_livelock(launch);

@@ -34,6 +34,9 @@ inline constexpr const char* entry = "cudasim.entry";
 /// Says of a barrier or warp hook which one of the source it is, so that copies made by the optimiser stay
 /// one place. The node is distinct; that of hook barrier is !{i32 number} (synchronisation.h).
 inline constexpr const char* barrier = "cudasim.barrier";
+/// On a warp operation that lanes may leave out and on the calls of hook `passes` behind it: one distinct
+/// node (skipped_operations.h).
+inline constexpr const char* skippable = "cudasim.skippable";
 }  // namespace marks
 
 /// NVPTX address spaces (LLVM NVPTX back end user guide, "Address Spaces").
@@ -74,6 +77,7 @@ struct Compilation {
     std::vector<bool> by_value;  ///< of the kernel's own parameters: the body gets an address in the buffer
     std::vector<ExceptionText> exceptions;
     std::vector<findings::CallChain> sites;
+    std::vector<std::uint32_t> skippable_sites;  ///< skipped_operations.h; hook `passes` takes an index
     std::map<std::pair<const llvm::DILocation*, const llvm::Function*>, std::uint32_t>
         place_sites;                                           ///< site_of() (site_numbering.h)
     std::vector<std::vector<CapturedVariable>> capture_calls;  ///< by the first argument of `cudasim.capture`

@@ -28,6 +28,7 @@
 #include "simulator/jit/optimiser.h"
 #include "simulator/jit/phase_loops.h"
 #include "simulator/jit/site_numbering.h"
+#include "simulator/jit/skipped_operations.h"
 #include "simulator/jit/source_places.h"
 #include "simulator/jit/statement_stops.h"
 #include "simulator/jit/thread_groups.h"
@@ -73,8 +74,8 @@ void pass_as_functions_take(Module& module) {
     }
 }
 
-/// Functions have copied what they take by value (copy_parameters_by_value()): machine code need not do it
-/// again, and callers give the address whether or not they know that it is for a copy.
+/// Functions have copied what they take by value (copy_parameters_by_value()): callers need not copy it once
+/// more.
 void forget_by_value(Module& module) {
     for (Function& function : module) {
         for (Argument& argument : function.args()) argument.removeAttr(Attribute::ByVal);
@@ -114,6 +115,7 @@ void instrument(Compilation& compilation, const image::KernelImage& image, std::
     cancellation.check();
     lower_special_registers(compilation);
     refuse_unknown_functions(compilation);
+    mark_skippable_operations(compilation);
     for (const Instrumentation* each : compilation.options.instrumentations) each->values(compilation);
     insert_captures(compilation);
     merge_variables(compilation);
@@ -158,6 +160,7 @@ KernelFacts facts_of(Compilation& compilation, std::string_view kernel, std::uin
     facts.dynamic_shared_offset = compilation.shared.dynamic_offset;
     facts.shared_variables = std::move(compilation.shared.variables);
     facts.sites = std::move(compilation.sites);
+    facts.skippable_sites = std::move(compilation.skippable_sites);
     facts.exceptions = std::move(compilation.exceptions);
     facts.captures = std::move(compilation.captures);
     facts.stops = std::move(compilation.stops);

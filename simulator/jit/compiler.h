@@ -200,6 +200,7 @@ struct KernelFacts {
     std::uint64_t dynamic_shared_offset = 0;  ///< from shared_base; multiple of 16
     std::vector<SharedVariable> shared_variables;
     std::vector<findings::CallChain> sites;
+    std::vector<std::uint32_t> skippable_sites;  ///< of warp operations that hook `passes` is called behind
     std::vector<ExceptionText> exceptions;
     Captures captures;
     Stops stops;  ///< empty unless it is compiled for stops

@@ -47,7 +47,7 @@ Function* declare(Module& module, Hook hook) {
     if (!row.returns) function->setDoesNotReturn();
     const bool statement =
         hook == Hook::stop || hook == Hook::enter || hook == Hook::leave || hook == Hook::returned;
-    if (hook != Hook::barrier && hook != Hook::named_barrier && !statement)
+    if (hook != Hook::barrier && hook != Hook::named_barrier && hook != Hook::passes && !statement)
         function->addFnAttr(Attribute::Cold);
     // A copy of a wait behind a thread-dependent branch would make threads of one barrier wait at different
     // calls, which the scheduler has to tell from divergence, and would save values at every copy.
@@ -56,6 +56,7 @@ Function* declare(Module& module, Hook hook) {
         function->setMemoryEffects(MemoryEffects(ModRefInfo::Ref) | MemoryEffects::argMemOnly() |
                                    MemoryEffects::inaccessibleMemOnly());
     }
+    if (hook == Hook::passes) function->setMemoryEffects(MemoryEffects::inaccessibleMemOnly());
     if (hook == Hook::returned) {
         function->addParamAttr(1, Attribute::NoCapture);
         function->setMemoryEffects(MemoryEffects::argMemOnly(ModRefInfo::Ref) |

@@ -13,7 +13,7 @@ namespace cudasim::jit {
 namespace {
 
 constexpr std::string_view magic = "CUDASIMK";
-constexpr std::uint32_t version = 4;
+constexpr std::uint32_t version = 5;
 constexpr std::size_t checksum_bytes = 32;
 
 /// Stream::operator() with each member of a struct in turn.
@@ -106,12 +106,12 @@ template <class Stream>
 void members(Stream& stream, KernelFacts& facts) {
     auto& [name, head, is_cplusplus, waits, cooperative, prints, reads_clock, uses_shadow, recursive,
            frame_bytes, resume_points, coroutine_frame_bytes, parameter_bytes, static_shared_bytes,
-           dynamic_shared_offset, shared_variables, sites, exceptions, captures, stops, parameter_use,
-           globals] = facts;
+           dynamic_shared_offset, shared_variables, sites, skippable_sites, exceptions, captures, stops,
+           parameter_use, globals] = facts;
     stream(name, head, is_cplusplus, waits, cooperative, prints, reads_clock, uses_shadow, recursive,
            frame_bytes, resume_points, coroutine_frame_bytes, parameter_bytes, static_shared_bytes,
-           dynamic_shared_offset, shared_variables, sites, exceptions, captures, stops, parameter_use,
-           globals);
+           dynamic_shared_offset, shared_variables, sites, skippable_sites, exceptions, captures, stops,
+           parameter_use, globals);
 }
 
 class Save {

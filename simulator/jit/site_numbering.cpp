@@ -5,7 +5,9 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 
+#include <map>
 #include <tuple>
+#include <vector>
 
 #include "simulator/jit/hook_calls.h"
 #include "simulator/jit/source_places.h"
@@ -33,6 +35,33 @@ ConstantInt* site_of(Compilation& compilation, const Instruction& instruction) {
     return ConstantInt::get(Type::getInt32Ty(instruction.getContext()), entry->second);
 }
 
+/// Copies of an operation have its mark, and its site.
+static void number_skippable_operations(Compilation& compilation) {
+    std::map<const MDNode*, std::uint32_t> index_of;
+    std::vector<CallInst*> passes;
+    for (Function& function : *compilation.module) {
+        for (Instruction& instruction : instructions(function)) {
+            const MDNode* mark = instruction.getMetadata(marks::skippable);
+            if (mark == nullptr) continue;
+            auto& call = cast<CallInst>(instruction);
+            if (hook_called_by(call) == Hook::passes) {
+                passes.push_back(&call);
+                continue;
+            }
+            const auto& site = *cast<ConstantInt>(call.getArgOperand(call.arg_size() - 1));
+            if (index_of.try_emplace(mark, index_of.size()).second)
+                compilation.skippable_sites.push_back(static_cast<std::uint32_t>(site.getZExtValue()));
+        }
+    }
+    for (CallInst* call : passes) {
+        const auto known = index_of.find(call->getMetadata(marks::skippable));
+        if (known == index_of.end())
+            call->eraseFromParent();  // nothing comes to the operation
+        else
+            call->setArgOperand(1, ConstantInt::get(call->getArgOperand(1)->getType(), known->second));
+    }
+}
+
 void number_sites(Compilation& compilation) {
     std::map<std::tuple<const Function*, const DILocation*, const MDNode*, const MDNode*, const Function*>,
              std::uint32_t>
@@ -53,6 +82,7 @@ void number_sites(Compilation& compilation) {
                                ConstantInt::get(Type::getInt32Ty(function.getContext()), entry->second));
         }
     }
+    number_skippable_operations(compilation);
 }
 
 }  // namespace cudasim::jit

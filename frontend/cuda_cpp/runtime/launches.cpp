@@ -77,17 +77,23 @@ bool is_allowed(const execution::DeviceProfile& profile, const execution::Launch
 }
 
 /// A launch that cannot be is easily overlooked: programs check kernels' errors seldom. Each reason
-/// once.
+/// once. For `cudasim check` it is a finding, a warning.
 [[noreturn]] void refuse(const LaunchRequest& request, const PreparedKernel& kernel, cudaError_t code,
                          const std::string& reason) {
     static std::mutex mutex;
     static std::set<std::string>& told = *new std::set<std::string>;
-    const std::string text = kernel.plan().display_name + " is not launched " +
-                             cuda_cpp::host_place(request.return_address) + " (" + cudaGetErrorName(code) +
-                             "): " + reason;
+    const std::string what = kernel.plan().display_name + " is not launched";
+    const std::string why = std::string(" (") + cudaGetErrorName(code) + "): " + reason;
+    const std::string text = what + " " + cuda_cpp::host_place(request.return_address) + why;
     {
         const std::lock_guard lock(mutex);
-        if (told.insert(text).second) std::fprintf(stderr, "cudasim: %s\n", text.c_str());
+        if (told.insert(text).second) {
+            if (LaunchRunner::of_this_process().tells_findings())
+                tell_of_host(findings::FindingKind::failed_call, what + why,
+                             cuda_cpp::host_lines(request.return_address));
+            else
+                std::fprintf(stderr, "cudasim: %s\n", text.c_str());
+        }
     }
     fail(request.call, code, reason);
 }
@@ -207,6 +213,10 @@ void end_of_launch(const execution::LaunchResult& result, const PreparedKernel& 
         if (error != nullptr) Process::get().note_unnoticed(findings::info(error->kind).cuda_error_code);
         return;
     }
+    if (!LaunchRunner::of_this_process().tells_findings())
+        for (const findings::Finding& finding : result.findings)
+            if (finding.severity == findings::Severity::warning)
+                Process::warn(finding, kernel.plan().image.sources());
     if (error == nullptr) return;
     if (!LaunchRunner::of_this_process().tells_findings())
         Process::get().report(*error, kernel.plan().image.sources());

@@ -6,6 +6,10 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
+#include <set>
+#include <string>
+#include <tuple>
 
 #include "frontend/cuda_cpp/host_code/call_labels.h"
 #include "frontend/cuda_cpp/runtime/environment_option.h"
@@ -225,6 +229,20 @@ std::size_t Process::position(int ordinal) const {
 
 void Process::report(const findings::Finding& finding, std::span<const image::SourceFile> sources) {
     errors_reported = true;
+    std::fflush(stdout);
+    std::fputs(cuda_cpp::with_lines(findings::text_report(finding, sources)).c_str(), stderr);
+}
+
+void Process::warn(const findings::Finding& finding, std::span<const image::SourceFile> sources) {
+    static std::mutex mutex;
+    static auto& told =
+        *new std::set<std::tuple<findings::FindingKind, std::string, std::uint32_t, std::uint32_t>>;
+    const findings::SourceLocation place =
+        finding.location.empty() ? findings::SourceLocation{} : finding.location.front();
+    const std::lock_guard lock(mutex);
+    if (!told.emplace(finding.kind, place.line != 0 ? place.file : finding.kernel, place.line, place.column)
+             .second)
+        return;
     std::fflush(stdout);
     std::fputs(cuda_cpp::with_lines(findings::text_report(finding, sources)).c_str(), stderr);
 }

@@ -42,6 +42,8 @@ class Process {
 
     /// Prints an error that a launch ended with. The process ends with status 1 where it would be 0.
     void report(const findings::Finding& finding, std::span<const image::SourceFile> sources);
+    /// Prints a warning about a kernel, once for each kind and place. The exit status stays.
+    static void warn(const findings::Finding& finding, std::span<const image::SourceFile> sources);
     /// Something that is reported already: the process ends with status 1 where it would be 0.
     static void note_failure();
     /// An error that does not last, of a launch that has returned: the next call that waits for the

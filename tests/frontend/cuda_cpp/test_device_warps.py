@@ -234,6 +234,27 @@ int main() {
 """
 
 
+def test_parameters_that_lie_in_the_grids_constants(tmp_path):
+    source = """
+    #include <cstdio>
+    struct Table { int cells[4]; };
+    __global__ void kernel(const __grid_constant__ Table table, const __grid_constant__ int last, int* out) {
+        int own[2] = {1, 2};
+        out[0] = __isGridConstant(&table) + 2 * __isGridConstant(&table.cells[3]) + 4 * __isGridConstant(&last);
+        out[1] = __isGridConstant(out) + 2 * __isGridConstant(own) + 4 * __isGridConstant(&table + 1000);
+        out[2] = table.cells[3] + own[out[0] & 1];
+    }
+    int main() {
+        int *out, host[3];
+        cudaMalloc(&out, sizeof host);
+        kernel<<<1, 1>>>(Table{{1, 2, 3, 4}}, 5, out);
+        cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost);
+        printf("%d %d %d\\n", host[0], host[1], host[2]);
+    }
+    """
+    assert output_of(source, tmp_path) == "7 0 6\n"
+
+
 @pytest.mark.parametrize("architecture", ["sm_13", "sm_61"])
 def test_functions_without_a_mask_on_architectures_that_have_them(tmp_path, architecture):
     program = compiled(CHECK + WITHOUT_MASK, tmp_path, "-w", "-arch", architecture)
@@ -248,3 +269,94 @@ def test_a_program_may_have_its_own_function_of_an_old_name(tmp_path):
     int main() {}
     """
     compiled(source, tmp_path)
+
+
+DIVERGENT = """
+#include <cooperative_groups.h>
+#include <cstdio>
+#include <cstdlib>
+namespace cg = cooperative_groups;
+__global__ void sum_of_some(int* out) {
+    int v = threadIdx.x;
+    if (threadIdx.x < 16)
+        for (int step = 8; step > 0; step /= 2)
+            v += __shfl_down_sync(0xffffffff, v, step);  // 1
+    out[threadIdx.x] = v;
+}
+__global__ void tile(int* out) {
+    auto warp = cg::tiled_partition<32>(cg::this_thread_block());
+    if (warp.thread_rank() % 2 == 0)
+        out[threadIdx.x] = warp.ballot(threadIdx.x > 3);  // 2
+    out[threadIdx.x] += 1;
+}
+__global__ void strides(int* out, int n) {
+    int sum = 0;
+    for (int i = threadIdx.x; i < n; i += blockDim.x)
+        sum += __any_sync(0xffffffff, i == 5);  // 3
+    out[threadIdx.x] = sum;
+}
+__global__ void mask_of_some(int* out) {
+    int v = threadIdx.x;
+    if (threadIdx.x % 32 < 16)
+        v += __shfl_down_sync(0xffff, v, 8, 16);
+    out[threadIdx.x] = v;
+}
+__global__ void guarded(int* out, int n) {
+    const int i = threadIdx.x;
+    if (i >= n) return;
+    out[i] = __ballot_sync(0xffffffff, i % 2);
+}
+__global__ void whole_warps(int* out) {
+    int v = threadIdx.x;
+    if (threadIdx.x < 32) v = __shfl_xor_sync(0xffffffff, v, 1);
+    out[threadIdx.x] = v;
+}
+__global__ void all_in_one_branch(int* out, int n) {
+    int v = threadIdx.x;
+    if (n > 3) v = __shfl_xor_sync(0xffffffff, v, 1);
+    out[threadIdx.x] = v;
+}
+__global__ void found(int* out) {
+    unsigned some = __ballot_sync(0xffffffff, threadIdx.x % 3 == 0);
+    if (some >> threadIdx.x % 32 & 1) out[threadIdx.x] = __shfl_sync(some, threadIdx.x, __ffs(some) - 1);
+    out[threadIdx.x] += __popc(some);
+}
+int main(int, char** arguments) {
+    int* out;
+    cudaMalloc(&out, 256);
+    cudaMemset(out, 0, 256);
+    switch (std::atoi(arguments[1])) {
+        case 1: sum_of_some<<<1, 64>>>(out); break;
+        case 2: tile<<<1, 64>>>(out); break;
+        case 3: strides<<<1, 32>>>(out, 50); break;
+        case 10: mask_of_some<<<1, 64>>>(out); break;
+        case 11: guarded<<<1, 64>>>(out, 40); break;
+        case 12: whole_warps<<<1, 64>>>(out); break;
+        case 13: all_in_one_branch<<<1, 64>>>(out, 9); break;
+        case 14: found<<<1, 64>>>(out); break;
+    }
+    return cudaDeviceSynchronize();
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def divergent(tmp_path_factory):
+    return compiled(DIVERGENT, tmp_path_factory.mktemp("divergent"))
+
+
+@pytest.mark.parametrize("policy", ["forward", "reverse", "lockstep", "random"])
+@pytest.mark.parametrize("which, lanes", [(1, "lanes 16-31"), (2, "lanes 1, 3, 5"), (3, "lanes 18-31")])
+def test_lanes_that_go_around_an_operation_that_names_them_are_told(divergent, which, lanes, policy):
+    (line,) = (n for n, text in enumerate(DIVERGENT.splitlines(), 1) if text.endswith(f"// {which}"))
+    done = run(divergent, str(which), CUDASIM_POLICY=policy)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("divergent-lanes") == 1 and f"program.cu:{line}" in done.stderr, done.stderr
+    assert f"the mask 0xffffffff of this warp operation names {lanes}" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("policy", ["forward", "reverse", "lockstep", "random"])
+@pytest.mark.parametrize("which", [10, 11, 12, 13, 14])
+def test_operations_of_all_that_have_not_ended_are_right(divergent, which, policy):
+    done = run(divergent, str(which), CUDASIM_POLICY=policy)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -242,6 +242,9 @@ void cudasim_hook_yield(ThreadContext* context, std::uint32_t site) {
     record("yield", context, {}, site);
     if (++yields >= running->yields_before_stopping) end_thread();
 }
+void cudasim_hook_passes(ThreadContext* context, std::uint32_t operation, std::uint32_t site) {
+    record("passes", context, {operation}, site);
+}
 void cudasim_hook_turn(ThreadContext*, std::uint32_t) {}
 void cudasim_hook_sleep(ThreadContext* context, std::uint32_t site) {
     cudasim_hook_yield(context, site);

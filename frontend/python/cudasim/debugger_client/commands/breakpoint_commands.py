@@ -308,7 +308,7 @@ def _catch(debugger: Debugger, argument: str) -> None:
 
     A kind is what reports and docs/findings.md call it, for example out-of-bounds-index or integer-division. At first
     all errors stop the program, as after `catch all`. Warnings stop it where their kind is named: negative-index,
-    float-division and barrier-early-exit.
+    float-division, barrier-early-exit and divergent-lanes.
     """
     setting, words = debugger.settings["break_on_errors"], argument.replace(",", " ").split()
     if words in (["all"], ["none"]):
