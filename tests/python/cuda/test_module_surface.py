@@ -179,14 +179,17 @@ def test_modules_that_have_no_meaning_here_say_why(any_run):
     done = any_run.script(
         """
         import numba.cuda.flags, numba.cuda.simulator.kernel, numba.cuda.memory_management.nrt
+        import numba.cuda._compat
         from numba import cuda
-        from numba.cuda import device_init, lowering
+        from numba.cuda import device_init, lowering, simulator_init
 
         assert lowering is cuda.lowering and device_init.grid is cuda.grid
+        assert simulator_init.is_available() and simulator_init.cuda_error is cuda.cuda_error
         for statement in (
             "from numba.cuda.flags import CUDAFlags",
             "from numba.cuda.simulator.kernel import FakeCUDAKernel",
             "lowering.CUDALower",
+            "from numba.cuda.typing.npdatetime import DatetimePlusTimedelta",
             "import numba.cuda.no_such_part",
         ):
             try:
@@ -201,6 +204,8 @@ def test_modules_that_have_no_meaning_here_say_why(any_run):
         "numba.cuda.flags has no CUDAFlags here: it holds options of Numba's compiler, and kernels are compiled by cudasim's own here",
         "numba.cuda.simulator.kernel has no FakeCUDAKernel here: it is Numba's simulator, in whose place cudasim is",
         "numba.cuda.lowering has no CUDALower here: it is a part of Numba's compiler, and kernels are compiled by cudasim's own here",
+        "numba.cuda.typing.npdatetime has no DatetimePlusTimedelta here: it holds Numba's own rules for dates and durations, and cudasim "
+        "has its own; register rules with numba.cuda.cudadecl",
         "no module named 'numba.cuda.no_such_part': cudasim has no such part of numba.cuda (yet)",
         "False",
     ], done.stderr

@@ -11,6 +11,7 @@ from cudasim.cuda import numbas_target
 _COMPILER = "it is a part of Numba's compiler, and kernels are compiled by cudasim's own here"
 #: Module of numba.cuda, with those inside it → why it has no names.
 _WHY = {
+    "_compat": "it tells which version of NVIDIA's cuda.core is installed, which cudasim does not use",
     "_internal": "it holds what Numba's compiler makes of CUDA's headers; numba.cuda.fp16 and numba.cuda.bf16 have their functions",
     "cext": "it is the compiled part of Numba's dispatcher, and cudasim has its own",
     "codegen": _COMPILER,
@@ -24,6 +25,7 @@ _WHY = {
     "memory_management": "it holds Numba's run-time memory for lists and new arrays, which kernels do not have here",
     "printimpl": "it is how Numba compiles print(), whose arguments are numbers, texts and tuples of them here",
     "simulator": "it is Numba's simulator, in whose place cudasim is",
+    "typing.npdatetime": "it holds Numba's own rules for dates and durations, and cudasim has its own; register rules with numba.cuda.cudadecl",
     "ufuncs": "it is Numba's table of ufuncs, and cudasim has its own: overload() adds ufuncs for a type",
 }
 

@@ -38,6 +38,7 @@ LAZY = {
             "launchconfig",
             "misc",
             "random",
+            "simulator_init",
             "stubs",
             "testing",
             "types",
