@@ -251,7 +251,7 @@ Numba (its compiler's parts, modules that it imports) has no meaning for program
 whoever takes a name of theirs learns why there is none. Where numba is
 installed, modules that numba-cuda has copied from it (`numba.cuda.core.*`, `cgutils`, …) are Numba's own, and the registers
 of `cudadecl`, `cudaimpl`, `cudamath`, `mathimpl`, `libdevicedecl`, `libdeviceimpl` and `models` are there, for compiled kernels, with
-`nvvmutils`, except its `declare_atomic_…()`. How behaviour
+`nvvmutils`, except its `declare_atomic_…()`, and `printimpl.print_item`. How behaviour
 differs is in [differences.md](differences.md).
 """
 

@@ -249,6 +249,7 @@ NOT_ONLY_NAMES = {
     "models": "Numba's data models, where numba is installed",
     "nvvmutils": "functions that need llvmlite, where numba is installed",
     "numbas_target": "what such modules say where numba is not installed",
+    "printimpl": "a register that needs llvmlite, where numba is installed",
     "target": "the classes of Numba's contexts, where numba is installed",
     "core": "makes names when they are asked for",
     "cudadrv": "its modules are there without being imported",

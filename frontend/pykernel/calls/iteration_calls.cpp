@@ -3,28 +3,45 @@
 #include <algorithm>
 
 #include "frontend/pykernel/calls/callables.h"
+#include "frontend/pykernel/infer/added_operations.h"
 #include "frontend/pykernel/infer/subscripts.h"
 
 namespace cudasim::pykernel {
 namespace {
 
+/// Of an iterable that a program has added the program's own iterator, as a value; of all others one whose
+/// state is in variables of the function.
 TypeRef type_iter(const CallTyping& call) {
-    return iterator_over(call.program, call[0], call.call.id, 0, call.call.location);
+    if (!call[0]->is(TypeKind::added))
+        return iterator_over(call.program, call[0], call.call.id, 0, call.call.location);
+    return call.resolution.inner
+        .emplace_back(call.program.ask_for_iteration(call[0], call.call.location).begin)
+        .result;
 }
 
 Emitted emit_iter(CallEmission& call) {
+    if (call[0].type->is(TypeKind::added)) return call.apply(0, {call[0]});
     call.emitter.begin_iteration(call.call.type, call[0], true);
     return {call.call.type, {}};
 }
 
 TypeRef type_next(const CallTyping& call) {
-    if (!call[0]->is_iterator()) call.no_match();
-    return element_type(call.types(), call[0]);
+    if (call[0]->is_iterator()) return element_type(call.types(), call[0]);
+    if (!is_added_iterator(call.program, call[0], call.call.location)) call.no_match();
+    return call.resolution.inner
+        .emplace_back(resolve_added(call.program, call.call.location, "iternext", {&call.arguments[0], 1}))
+        .result->elements[1];
 }
 
 Emitted emit_next(CallEmission& call) {
-    call.emitter.require(call.emitter.has_next(call[0].type), "StopIteration", "");
-    return call.emitter.take_next(call[0].type, call.call.type);
+    FunctionEmitter& e = call.emitter;
+    if (call[0].type->is(TypeKind::added)) {
+        const Emitted taken = call.apply(0, {call[0]});
+        e.require(e.truth(e.element_of(taken, 0)), "StopIteration", "");
+        return e.element_of(taken, 1);
+    }
+    e.require(e.has_next(call[0].type), "StopIteration", "");
+    return e.take_next(call[0].type, call.call.type);
 }
 
 TypeRef type_enumerate(const CallTyping& call) {

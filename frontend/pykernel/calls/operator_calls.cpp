@@ -104,14 +104,16 @@ Emitted emit_set_item(CallEmission& call) {
 
 TypeRef type_truth(const CallTyping& call) {
     if (call[0]->is(TypeKind::added))
-        return meaning(call, resolve_added(call.program, call.call.location, "bool", std::array{call[0]}));
+        return meaning(call, added_condition(call.program, call[0], call.call.location)),
+               call.types().boolean;
     if (!call[0]->is(TypeKind::tuple)) call.no_match("operator.truth takes tuples");  // as Numba
     return call.types().boolean;
 }
 
 Emitted emit_truth(CallEmission& call) {
-    if (!call.resolution.inner.empty()) return call.apply(0, {call[0]});
-    return call.emitter.number(call.emitter.truth(call[0]), call.call.type);
+    const bool is_added = !call.resolution.inner.empty();
+    const Emitted tested = is_added ? call.apply(0, {call[0]}) : call[0];
+    return call.emitter.number(call.emitter.truth(tested), call.call.type);
 }
 
 #define BINARY(name) {"operator." name, "a b", type_binary, emit_binary}

@@ -4,6 +4,7 @@
 #include <llvm/IR/Constants.h>
 
 #include "frontend/pykernel/calls/callables.h"
+#include "frontend/pykernel/infer/added_operations.h"
 
 namespace cudasim::pykernel {
 namespace {
@@ -13,6 +14,7 @@ constexpr std::size_t most_items = 32;
 
 bool printable(TypeRef type) {
     if (type->is_real() || type->is(TypeKind::text) || type->is(TypeKind::dim3)) return true;
+    if (type->is(TypeKind::added)) return true;  // see find_added()
     if (!type->is(TypeKind::tuple)) return false;
     for (TypeRef element : type->elements) {
         if (element->is(TypeKind::text) || !printable(element)) return false;
@@ -20,13 +22,33 @@ bool printable(TypeRef type) {
     return true;
 }
 
+[[noreturn]] void refuse(const CallTyping& call, TypeRef type, const std::string& because) {
+    throw SourceError(
+        ErrorClass::not_implemented,
+        "printing unimplemented for values of type " + call.types().without_literal(type)->name + because,
+        call.call.location);
+}
+
+/// What a program prints of values of types that it has added: a tuple of a format and its arguments, for
+/// each as they come.
+void find_added(const CallTyping& call, TypeRef type) {
+    if (type->is(TypeKind::tuple)) {
+        for (TypeRef element : type->elements) find_added(call, element);
+    } else if (type->is(TypeKind::added)) {
+        try {
+            call.resolution.inner.push_back(
+                resolve_added(call.program, call.call.location, "print_item", {&type, 1}));
+        } catch (const SourceError& refused) {
+            if (refused.error_class != ErrorClass::typing) throw;
+            refuse(call, type, ": no print_item (numba.cuda.printimpl) is registered for it");
+        }
+    }
+}
+
 TypeRef type_print(const CallTyping& call) {
     for (TypeRef type : call.arguments) {
-        if (printable(type)) continue;
-        throw SourceError(
-            ErrorClass::not_implemented,
-            "printing unimplemented for values of type " + call.types().without_literal(type)->name,
-            call.call.location);
+        if (!printable(type)) refuse(call, type, "");
+        find_added(call, type);
     }
     return call.types().none;
 }
@@ -34,10 +56,11 @@ TypeRef type_print(const CallTyping& call) {
 /// The format and the arguments as they are found.
 class PrintBuilder {
   public:
-    explicit PrintBuilder(FunctionEmitter& emitter) : e_(emitter) {}
+    explicit PrintBuilder(CallEmission& call) : call_(call), e_(call.emitter) {}
 
     void add(const Emitted& value) {
         const TypeRef type = value.type;
+        if (type->is(TypeKind::added)) return add_as_program_says(value);
         if (type->is(TypeKind::tuple)) return add_tuple(value);
         if (type->is(TypeKind::dim3)) return add_dim3(value);
         if (type->is(TypeKind::text)) return add("%s", e_.module.text_constant(type->text));
@@ -86,6 +109,16 @@ class PrintBuilder {
         format_ += count == 1 ? ",)" : ")";
     }
 
+    void add_as_program_says(const Emitted& value) {
+        const Emitted printed = call_.apply(next_added_++, {value});
+        format_ += printed.type->elements[0]->text;
+        for (std::size_t i = 1; i < printed.type->elements.size(); ++i) {
+            const Emitted argument = e_.element_of(printed, i);
+            const bool truth = argument.type->is(TypeKind::boolean);
+            arguments_.push_back(truth ? e_.convert(argument, e_.types().int32).value() : argument.value());
+        }
+    }
+
     void add_dim3(const Emitted& indices) {
         format_ += "(";
         for (const char* axis : {"x", "y", "z"}) {
@@ -101,13 +134,15 @@ class PrintBuilder {
         return result;
     }
 
+    CallEmission& call_;
     FunctionEmitter& e_;
+    std::size_t next_added_ = 0;  ///< of the resolution's inner ones
     std::string format_;
     std::vector<llvm::Value*> arguments_;
 };
 
 Emitted emit_print(CallEmission& call) {
-    PrintBuilder print(call.emitter);
+    PrintBuilder print(call);
     for (std::size_t i = 0; i < call.arguments.size(); ++i) {
         if (i) print.text(" ");
         print.add(call[i]);

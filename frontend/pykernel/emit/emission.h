@@ -28,6 +28,8 @@
 
 namespace cudasim::pykernel {
 
+struct CallEmission;
+
 /// Does not fold constants: LLVM would fold what V2 defines (shifts, divisions, conversions) into poison.
 using Builder = llvm::IRBuilder<llvm::NoFolder>;
 using Parts = llvm::SmallVector<llvm::Value*, 4>;
@@ -267,6 +269,7 @@ class FunctionEmitter {
     [[nodiscard]] Emitted emit_function_call(const Resolution& called, const Instruction& instruction);
     /// What a program has given for an operation (added_operations.h).
     [[nodiscard]] Emitted emit_added(const Resolution& called, std::span<const Emitted> operands);
+    void convert_added(CallEmission& emission);
     /// The function of the request, or the linked code, that was chosen.
     [[nodiscard]] Emitted call_resolved(const Resolution& called, std::span<const Emitted> arguments);
     [[nodiscard]] const Resolution& resolution(const Instruction& in) const {

@@ -331,7 +331,15 @@ Emitted FunctionEmitter::apply(const Resolution& operation, const Instruction& i
     CallEmission emission{*this, *operation.rule, in, operation, {}};
     for (const Emitted& operand : operands)
         emission.arguments.push_back(operation.rule->takes_optional ? operand : present(operand));
+    convert_added(emission);
     return operation.rule->emit(emission);
+}
+
+/// Operands of added types that the rule has taken as numbers become these.
+void FunctionEmitter::convert_added(CallEmission& emission) {
+    const std::vector<TypeRef>& wanted = emission.resolution.arguments;
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+        if (wanted[i]) emission.arguments[i] = convert(present(emission.arguments[i]), wanted[i]);
 }
 
 /// What a program has added is a function of the object.
@@ -354,6 +362,7 @@ Emitted FunctionEmitter::emit_call(const Instruction& in) {
         if (!called.rule->takes_optional) argument = present(argument);
         if (operand == 0) argument.type = argument.type->element();  // a method's own object is the callee
     }
+    convert_added(emission);
     return called.rule->emit(emission);
 }
 

@@ -10,8 +10,41 @@ namespace cudasim::pykernel {
 namespace {
 
 bool any_added(std::span<const TypeRef> types) {
-    return std::ranges::any_of(types, [](TypeRef type) { return type->present()->is(TypeKind::added); });
+    return std::ranges::any_of(types,
+                               [](TypeRef type) { return type && type->present()->is(TypeKind::added); });
 }
+
+/// Tries numbers for the operands from one on, with those before replaced.
+struct Conversions {
+    Program& program;
+    Location place;
+    std::vector<TypeRef> operands, numbers, converted;
+    const std::function<Resolution(const std::vector<TypeRef>&)>& attempt;
+
+    Resolution from(std::size_t i) {
+        while (i < operands.size() && !(operands[i] && operands[i]->present()->is(TypeKind::added))) ++i;
+        if (i == operands.size()) return with_these();
+        const TypeRef own = operands[i]->present();
+        for (TypeRef number : numbers) {
+            if (!program.ask_for_cast(own, number, place)) continue;
+            operands[i] = converted[i] = number;
+            if (Resolution found = from(i + 1); found.result) return found;
+        }
+        operands[i] = own;
+        return {};
+    }
+
+    Resolution with_these() {
+        Resolution found;
+        try {
+            found = attempt(operands);
+        } catch (const SourceError&) {
+            return {};
+        }
+        found.arguments = converted;
+        return found;
+    }
+};
 
 }  // namespace
 
@@ -103,6 +136,28 @@ std::optional<Resolution> added_in_place(Program& program, const Instruction& at
     }
 }
 
+bool is_added_iterator(Program& program, TypeRef type, Location place) {
+    try {
+        return added_operation(program, "iternext", {&type, 1}, place).has_value();
+    } catch (const SourceError& refused) {
+        if (refused.error_class != ErrorClass::typing) throw;
+        return false;
+    }
+}
+
+Resolution added_condition(Program& program, TypeRef operand, Location place) {
+    const TypeTable& types = program.types;
+    try {
+        return resolve_added(program, place, "bool", {&operand, 1});
+    } catch (const SourceError& refused) {
+        if (refused.error_class != ErrorClass::typing) throw;
+        for (TypeRef number : {types.boolean, types.float64, types.int64, types.complex128, types.float32})
+            if (const Resolution* cast = program.ask_for_cast(operand->present(), number, place))
+                return *cast;
+        throw;
+    }
+}
+
 std::optional<Resolution> added_call(Program& program, const Instruction& call, const std::string& function,
                                      std::span<const TypeRef> types) {
     const auto number = any_added(types.subspan(1)) ? program.operation(function) : std::nullopt;
@@ -114,6 +169,31 @@ std::optional<Resolution> added_call(Program& program, const Instruction& call, 
     Resolution result = program.bound(*number, call, type_of);
     program.resolve(*number, result, call.location);
     return result;
+}
+
+Resolution by_conversion(Program& program, Location place, std::vector<TypeRef> operands,
+                         const std::function<Resolution(const std::vector<TypeRef>&)>& attempt) {
+    if (!any_added(operands)) return {};
+    const TypeTable& types = program.types;
+    std::vector<TypeRef> numbers;
+    for (TypeRef operand : operands) {
+        if (operand && operand->is(TypeKind::array)) operand = operand->element();
+        if (operand && operand->is_numeric()) numbers.push_back(types.without_literal(operand));
+    }
+    for (TypeRef number :
+         {types.float64, types.int64, types.complex128, types.float32, types.int32, types.boolean})
+        numbers.push_back(number);
+    std::vector<TypeRef> converted(operands.size(), nullptr);
+    return Conversions{program, place, std::move(operands), std::move(numbers), std::move(converted), attempt}
+        .from(0);
+}
+
+bool takes_converted(std::string_view function) {
+    static constexpr std::string_view families[] = {"math.", "operator.", "cuda.atomic.", "cuda.libdevice."};
+    static constexpr std::string_view others[] = {"abs", "bool", "divmod", "pow", "range", "round"};
+    return std::ranges::find(others, function) != std::end(others) ||
+           std::ranges::any_of(families,
+                               [&](std::string_view family) { return function.starts_with(family); });
 }
 
 }  // namespace cudasim::pykernel

@@ -57,7 +57,7 @@ struct Rule {
 /// What the first of the rules makes of them that is for them.
 [[nodiscard]] Resolution by_first_rule(Program& program, const Instruction& at,
                                        std::span<const Rule* const> rules,
-                                       std::initializer_list<TypeRef> operands, Operator op = Operator::add);
+                                       const std::vector<TypeRef>& operands, Operator op = Operator::add);
 
 /// A rule that is found by the name of what is called.
 using Callable = Rule;

@@ -203,6 +203,29 @@ class Inference {
         if (from && to) (void)program_.ask_for_cast(from, to, place);
     }
 
+    /// The state of an iterator is in the memory of the function that made it.
+    void check_no_iterator(const Instruction& returns) {
+        if (is_argument(returns.operands[0], 0)) return;
+        const TypeRef iterator = iterator_in(returns.type);
+        if (!iterator) return;
+        refuse_unsupported(
+            "returning an iterator (" + iterator->name +
+                ") is not supported in kernels yet: it ends with the function that made it; return "
+                "what it runs over",
+            returns.location);
+    }
+
+    /// The iterator that a value is or has inside, or null.
+    TypeRef iterator_in(TypeRef type) {
+        type = type->present();
+        if (type->is_iterator() || (type->is(TypeKind::added) && is_added_iterator(program_, type, {})))
+            return type;
+        if (!type->is(TypeKind::tuple)) return nullptr;
+        for (TypeRef element : type->elements)
+            if (const TypeRef found = iterator_in(element)) return found;
+        return nullptr;
+    }
+
     TypeRef unify(TypeRef a, TypeRef b, Location place) {
         if (const TypeRef unified = program_.promotion.unify(a, b)) return unified;
         if (program_.ask_for_cast(a, b, place)) return b;
@@ -263,7 +286,8 @@ class Inference {
             case Opcode::element:
                 return element_type(types_, operand(0));
             case Opcode::branch:
-                if (operand(0)->is(TypeKind::added)) return added(in, "bool"), types_.none;
+                if (operand(0)->is(TypeKind::added))
+                    return resolved(in, added_condition(program_, operand(0), in.location)), types_.none;
                 check_condition(raw(0), in.location);
                 return types_.none;
             case Opcode::return_:
@@ -290,11 +314,6 @@ class Inference {
         std::vector<TypeRef> types;
         for (ValueId operand : in.operands) types.push_back(type(operand));
         return types;
-    }
-
-    /// The result of a function of Python's that the instruction stands for.
-    TypeRef added(const Instruction& in, const std::string& function) {
-        return resolved(in, resolve_added(program_, in.location, function, operand_types(in))).result;
     }
 
     /// The compiler's own attributes come first, then what programs have added.
@@ -377,9 +396,17 @@ class Inference {
     }
 
     TypeRef table_call(const Instruction& in, const std::string& name) {
-        if (auto added = added_call(program_, in, name, operand_types(in)))
-            return resolved(in, std::move(*added)).result;
         const Callable* callable = find_callable(name);
+        try {
+            if (auto added = added_call(program_, in, name, operand_types(in)))
+                return resolved(in, std::move(*added)).result;
+            if (callable && takes_converted(name)) return rule_call(in, *callable, bind_call(*callable, in));
+        } catch (const SourceError&) {
+            if (!callable || !takes_converted(name)) throw;
+            Resolution found = of_converted(in, *callable);
+            if (!found.result) throw;
+            return resolved(in, std::move(found)).result;
+        }
         if (!callable) {
             // What Numba's CUDA target has and this compiler has not yet; all else Numba refuses too.
             static constexpr std::string_view missing[] = {"iter", "next", "slice"};
@@ -401,15 +428,34 @@ class Inference {
 
     /// @param sources operand of the call for each of the rule's parameters, 0 for a method's own object
     TypeRef rule_call(const Instruction& in, const Rule& rule, std::vector<std::uint32_t> sources) {
-        Resolution bound{.rule = &rule, .sources = std::move(sources), .called = type(in.operands[0])};
-        CallTyping typing{program_, rule, in, bound, {}};
-        for (std::uint32_t operand : bound.sources) {
+        const std::vector<TypeRef> arguments = argument_types(in, rule, sources);
+        return resolved(in, by_rule_of_call(in, rule, std::move(sources), arguments)).result;
+    }
+
+    std::vector<TypeRef> argument_types(const Instruction& in, const Rule& rule,
+                                        std::span<const std::uint32_t> sources) const {
+        std::vector<TypeRef> types;
+        for (std::uint32_t operand : sources) {
             TypeRef argument = operand == nothing ? nullptr : type(in.operands[operand]);
             if (argument && !rule.takes_optional) argument = argument->present();
-            typing.arguments.push_back(operand == 0 ? argument->element() : argument);
+            types.push_back(operand == 0 ? argument->element() : argument);
         }
+        return types;
+    }
+
+    Resolution by_rule_of_call(const Instruction& in, const Rule& rule, std::vector<std::uint32_t> sources,
+                               std::vector<TypeRef> arguments) {
+        Resolution bound{.rule = &rule, .sources = std::move(sources), .called = type(in.operands[0])};
+        CallTyping typing{program_, rule, in, bound, std::move(arguments)};
         bound.result = rule.type(typing);
-        return resolved(in, std::move(bound)).result;
+        return bound;
+    }
+
+    /// A call with numbers that arguments of types which a program has added convert to.
+    Resolution of_converted(const Instruction& in, const Rule& rule) {
+        const std::vector<std::uint32_t> sources = bind_call(rule, in);
+        return by_conversion(program_, in.location, argument_types(in, rule, sources),
+                             [&](const auto& types) { return by_rule_of_call(in, rule, sources, types); });
     }
 
     TypeRef function_call(const Instruction& in, std::uint32_t function) {
@@ -488,6 +534,7 @@ class Inference {
                     "call cannot return an array or view that it made",
                     last.location);
             }
+            if (!last.operands.empty()) check_no_iterator(last);
             const TypeRef type = types_.without_literal(last.type);
             if (declared && !declared->is(TypeKind::none) && !conversion_cost(type, declared) &&
                 !program_.ask_for_cast(type, declared, last.location)) {

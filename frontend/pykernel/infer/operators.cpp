@@ -40,7 +40,7 @@ static void forget(Resolution& found) {
 }
 
 Resolution by_first_rule(Program& program, const Instruction& at, std::span<const Rule* const> rules,
-                         std::initializer_list<TypeRef> operands, Operator op) {
+                         const std::vector<TypeRef>& operands, Operator op) {
     std::vector<TypeRef> present = operands, raw;
     for (TypeRef& operand : present) operand = operand->present();
     const bool is_optional = !std::ranges::equal(present, operands);
@@ -59,41 +59,29 @@ Resolution by_first_rule(Program& program, const Instruction& at, std::span<cons
     return found;
 }
 
-/// An operator on numbers, for an operand of a type that a program has added and that converts to what the
-/// operator takes (lower_cast).
-static Resolution by_conversion(Program& program, const Instruction& at, Operator op, TypeRef left,
-                                TypeRef right) {
-    const bool swapped = right->is(TypeKind::added);
-    const TypeRef own = swapped ? right : left, other = program.types.without_literal(swapped ? left : right);
-    const TypeTable& types = program.types;
-    for (TypeRef number : {other, types.float64, types.int64, types.complex128}) {
-        const bool as_number =
-            number->is_numeric() && other->is_numeric() && program.ask_for_cast(own, number, at.location);
-        if (!as_number) continue;
-        const TypeRef first = swapped ? left : number, second = swapped ? number : right;
-        Resolution found = by_first_rule(program, at, binary_rules(), {first, second}, op);
-        if (!found.result) continue;
-        // It is converted at once to what the operator computes with.
-        const TypeRef computed = is_comparison(op) ? found.parameters[0] : found.result;
-        if (program.ask_for_cast(own, computed, at.location)) return found;
-    }
-    return {};
-}
-
-Resolution find_binary(Program& program, const Instruction& at, Operator op, TypeRef left, TypeRef right) {
-    Resolution found = by_first_rule(program, at, binary_rules(), {left, right}, op);
+/// An operator by the rules for these types, or what a program has said of it, or on numbers that operands
+/// of added types convert to.
+static Resolution find_operator(Program& program, const Instruction& at, Operator op,
+                                std::span<const Rule* const> rules, std::vector<TypeRef> operands) {
+    const auto by_rules = [&](const std::vector<TypeRef>& given) {
+        return by_first_rule(program, at, rules, given, op);
+    };
+    Resolution found = by_rules(operands);
     if (found.result) return found;
-    const bool converts = left->is(TypeKind::added) != right->is(TypeKind::added) && op != Operator::power;
+    const bool converts = op != Operator::is && op != Operator::is_not;
     try {
-        if (auto added = added_operator(program, op, std::array{left, right}, at.location))
-            return std::move(*added);
+        if (auto added = added_operator(program, op, operands, at.location)) return std::move(*added);
     } catch (const SourceError& refused) {
         if (converts && refused.error_class == ErrorClass::typing)
-            found = by_conversion(program, at, op, left, right);
+            found = by_conversion(program, at.location, operands, by_rules);
         if (!found.result) throw;
         return found;
     }
-    return converts ? by_conversion(program, at, op, left, right) : Resolution{};
+    return converts ? by_conversion(program, at.location, operands, by_rules) : Resolution{};
+}
+
+Resolution find_binary(Program& program, const Instruction& at, Operator op, TypeRef left, TypeRef right) {
+    return find_operator(program, at, op, binary_rules(), {left, right});
 }
 
 Resolution resolve_binary(Program& program, const Instruction& at, Operator op, TypeRef left, TypeRef right) {
@@ -109,9 +97,8 @@ Resolution resolve_binary(Program& program, const Instruction& at, Operator op, 
 }
 
 Resolution resolve_unary(Program& program, const Instruction& at, Operator op, TypeRef operand) {
-    Resolution found = by_first_rule(program, at, unary_rules(), {operand}, op);
+    Resolution found = find_operator(program, at, op, unary_rules(), {operand});
     if (found.result) return found;
-    if (auto added = added_operator(program, op, {&operand, 1}, at.location)) return std::move(*added);
     const std::string name = function_name(op);
     refuse_no_implementation("<built-in function " + name + ">", name, {operand->name}, at.location,
                              std::string("the operator ") + spelling(op));

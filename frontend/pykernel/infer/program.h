@@ -36,10 +36,11 @@ struct Resolution {
     const GlobalValue* global = nullptr;   ///< that an attribute of a module is
     /// Operand of the call for each parameter: as of bind_call(), of Program::bind(), of bind_fields().
     std::vector<std::uint32_t> sources;
-    TypeRef called = nullptr;            ///< what is called, where it is a rule's
-    std::uint32_t callee = 0;            ///< the function of the request that the call names
-    std::vector<TypeRef> given;          ///< types of what is given for each parameter of a function
-    std::vector<TypeRef> arguments;      ///< those that the function is chosen for
+    TypeRef called = nullptr;        ///< what is called, where it is a rule's
+    std::uint32_t callee = 0;        ///< the function of the request that the call names
+    std::vector<TypeRef> given;      ///< types of what is given for each parameter of a function
+    std::vector<TypeRef> arguments;  ///< those that the function is chosen for; of a rule: numbers that
+                                     ///< operands are converted to first, null for others (by_conversion())
     std::vector<std::string> keywords;   ///< names of the last arguments, where the Resolver binds them
     Specialisation* function = nullptr;  ///< one of the request's
     const Choice* linked = nullptr;      ///< linked code

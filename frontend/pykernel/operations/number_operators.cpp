@@ -1,6 +1,7 @@
 // Operators on numbers: which overload they get is in Numba's tables (types/promotion.h).
 #include <llvm/IR/Constants.h>
 
+#include "frontend/pykernel/infer/added_operations.h"
 #include "frontend/pykernel/operations/rules.h"
 
 namespace cudasim::pykernel {
@@ -88,10 +89,27 @@ Emitted emit_number(CallEmission& operation) {
     return e.number(e.integer_binary(op, a, b, type->is(TypeKind::integer) && type->is_signed), type);
 }
 
+/// What a program says of operator.not_, or what it says of bool().
+Resolution negation_of_added(const CallTyping& operation) {
+    Program& program = operation.program;
+    const Location place = operation.call.location;
+    try {
+        if (auto own = added_operator(program, Operator::logical_not, {&operation.arguments[0], 1}, place))
+            return std::move(*own);
+    } catch (const SourceError& refused) {
+        if (refused.error_class != ErrorClass::typing) throw;
+    }
+    return added_condition(program, operation[0], place);
+}
+
 TypeRef type_not(const CallTyping& operation) {
     const TypeRef operand = operation[0];
     if (operation.resolution.op != Operator::logical_not || operand->present()->is(TypeKind::tuple))
         return nullptr;
+    if (operand->present()->is(TypeKind::added)) {
+        const Resolution& added = operation.resolution.inner.emplace_back(negation_of_added(operation));
+        return added.op == Operator::logical_not ? added.result : operation.types().boolean;
+    }
     if (!operand->is(TypeKind::bfloat)) check_condition(operand, operation.call.location);
     return operation.types().boolean;
 }
@@ -102,7 +120,10 @@ Emitted emit_not(CallEmission& operation) {
         if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(value)) return e.builder.getInt1(known->isZero());
         return e.builder.CreateNot(value);
     };
-    return e.number(e.each_way(e.truth(operation[0]), negated), operation.resolution.result);
+    const std::vector<Resolution>& added = operation.resolution.inner;
+    const Emitted tested = added.empty() ? operation[0] : operation.apply(0, {operation[0]});
+    if (!added.empty() && added[0].op == Operator::logical_not) return tested;
+    return e.number(e.each_way(e.truth(tested), negated), operation.resolution.result);
 }
 
 template <Operator op>

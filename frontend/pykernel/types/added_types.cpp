@@ -2,7 +2,7 @@
 //   Added(3;16;lo:float64:0|hi:float64:8;Interval%281d%29)
 // a number that tells it from others, the bytes of a value in memory, its parts with their places there, and
 // its name, whose characters other than letters, digits, '_' and '.' are percent signs with two hexadecimal
-// digits.
+// digits. Text(%25f) is a text that is known, whose characters are written so: what their print() prints.
 #include <charconv>
 
 #include "frontend/pykernel/types/types.h"
@@ -41,6 +41,7 @@ std::string unescaped(std::string_view text) {
 
 TypeRef TypeTable::parse_added(std::string_view name) {
     if (!name.ends_with(')')) return nullptr;
+    if (name.starts_with("Text(")) return text(unescaped(name.substr(5, name.size() - 6)));
     std::string_view inside = name.substr(6, name.size() - 7);
     cut(inside, ';');
     Type type{.kind = TypeKind::added, .text = std::string(name)};

@@ -488,7 +488,7 @@ TypeRef TypeTable::parse(std::string_view name) {
     name = trim(name);
     if (name.starts_with("Record(")) return parse_record(name);
     if (name.starts_with("namedtuple(")) return parse_named_tuple(name);
-    if (name.starts_with("Added(")) return parse_added(name);
+    if (name.starts_with("Added(") || name.starts_with("Text(")) return parse_added(name);
     if (name == "slice<a:b>") return slice({int64, int64});
     if (name == "slice<a:b:c>") return slice({int64, int64, int64});
     if (const TypeRef parsed = parse_array(name)) return parsed;

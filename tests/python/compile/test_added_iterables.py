@@ -1,5 +1,6 @@
 """Iterables of a program's own: `for`, iter(), next(), enumerate() and zip() over what its getiter and iternext give."""
 
+import pytest
 from test_added_operations import BOTH_MODES
 from test_added_types import run
 
@@ -147,3 +148,65 @@ kernel[1, 1](np.zeros(1))
 """)  # fmt: skip
     assert "Error: " in done.stderr
     assert "for i, a in enumerate(Count(3)):" in done.stderr
+
+
+@BOTH_MODES
+def test_iterators_as_values(run_with_numba, mode):
+    done = run(run_with_numba, COUNT, """
+@cuda.jit(device=True)
+def taken(iterator):
+    return next(iterator) + 100
+
+@cuda.jit(device=True)
+def same(iterator):
+    return iterator
+
+@cuda.jit
+def kernel(out):
+    several = (iter(Count(3)), iter(Count(5)))
+    out[0], out[1] = taken(several[0]), next(several[1])
+    for x in several[0]:
+        out[2] += x
+    if out[2] == 3:
+        one = several[1]
+    else:
+        one = iter(Count(4))
+    out[3] = next(same(one))
+    out[4] = next(iter(one)) + next(one)
+
+out = np.zeros(5, np.int64)
+kernel[1, 1](out)
+print(out.tolist())
+""", CUDASIM_MODE=mode)  # fmt: skip
+    assert done.stdout == "[100, 0, 3, 1, 5]\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("iterator", "name"),
+    [("iter(Count(n))", "Steps"), ("(n, iter(Count(n)))", "Steps"), ("enumerate(Count(n))", "enumerate(")],
+)
+def test_iterators_end_with_the_function_that_makes_them(run_with_numba, iterator, name):
+    done = run(run_with_numba, COUNT, f"""
+@cuda.jit(device=True)
+def made(n):
+    return {iterator}
+
+@cuda.jit
+def kernel(out):
+    made(3)
+
+kernel[1, 1](np.zeros(1))
+""")  # fmt: skip
+    assert f"UnsupportedError: returning an iterator ({name}" in done.stderr, done.stderr
+    assert f"    return {iterator}\n" in done.stderr, done.stderr
+
+
+def test_next_of_what_is_no_iterator(run_with_numba):
+    done = run(run_with_numba, COUNT, """
+@cuda.jit
+def kernel(out):
+    out[0] = next(Count(3))
+
+kernel[1, 1](np.zeros(1))
+""")  # fmt: skip
+    assert "TypingError: No implementation of function Function(<built-in function next>)" in done.stderr

@@ -4,7 +4,7 @@ errors of the program's functions; and, in Python mode, members that only overlo
 import sys
 
 import pytest
-from test_added_types import CONSTRUCTOR, CONVERSION, PRELUDE, run
+from test_added_types import CONSTRUCTOR, CONVERSION, LENGTH, PRELUDE, TO_FLOAT, run
 
 BOTH_MODES = pytest.mark.parametrize("mode", ["native", "python"])
 
@@ -368,19 +368,7 @@ print(out.tolist())
 
 
 def test_members_that_are_code_for_compiled_kernels(run_with_numba):
-    done = run(run_with_numba, PRELUDE, CONSTRUCTOR, TYPEOF, """
-@declarations.register_attr
-class Attributes(AttributeTemplate):
-    key = SpanType
-
-    def resolve_length(self, kind):
-        return types.float64
-
-@lower_attr(SpanType, "length")
-def length_of(context, builder, kind, value):
-    parts = cgutils.create_struct_proxy(kind)(context, builder, value=value)
-    return builder.fsub(parts.end, parts.begin)
-
+    done = run(run_with_numba, PRELUDE, CONSTRUCTOR, TYPEOF, LENGTH, """
 @cuda.jit
 def kernel(out):
     out[0] = Span(1, 2).length
@@ -440,3 +428,69 @@ kernel[1, 1](out)
 print(out[0])
 """, CUDASIM_MODE=mode)  # fmt: skip
     assert done.stdout == "3.0\n", done.stderr
+
+
+def test_functions_of_numbers_take_what_converts_to_them(run_with_numba):
+    done = run(run_with_numba, PRELUDE, CONSTRUCTOR, TO_FLOAT, """
+import math
+
+@cuda.jit
+def kernel(out, counts):
+    made = Span(4, 2)
+    out[0], out[1], out[2] = math.sqrt(made), math.atan2(made, 4.0) * 4 / math.pi, math.pow(made, Span(2, 1))
+    out[3], out[4], out[5], out[6] = made**2, 2.0**made, made**made, pow(made, 0.5)
+    out[7], out[8], out[9] = operator.pow(made, 2), round(made), cuda.libdevice.sqrt(made)
+    out[10], out[11], out[12] = made + made, -made, abs(made)
+    out[13], out[14], out[15] = made < Span(5, 1), math.isnan(made), bool(made)
+    out[16], out[17] = not made, 3 if made else 2
+    cuda.atomic.add(out, 18, made)
+    cuda.atomic.max(out, 18, Span(7, 1))
+    cuda.atomic.add(counts, 0, made)
+
+out, counts = np.zeros(19), np.array([1], np.float32)
+kernel[1, 1](out, counts)
+print(out.tolist(), counts)
+""")  # fmt: skip
+    assert done.stdout == (
+        "[2.0, 1.0, 16.0, 16.0, 16.0, 256.0, 2.0, 16.0, 4.0, 2.0, 8.0, -4.0, 4.0, 1.0, 0.0, 1.0, 0.0, 3.0, 7.0] [5.]\n"
+    ), done.stderr
+
+
+@BOTH_MODES
+def test_what_bool_says_negated(run_with_numba, mode):
+    done = run(run_with_numba, PRELUDE, CONSTRUCTOR, TYPEOF, """
+@overload(bool)
+def truth(value):
+    return (lambda value: value.begin > 2) if isinstance(value, SpanType) else None
+
+@cuda.jit
+def kernel(out):
+    out[0], out[1] = not Span(1, 2), not Span(3, 4)
+
+out = np.zeros(2)
+kernel[1, 1](out)
+print(out.tolist())
+""", CUDASIM_MODE=mode)  # fmt: skip
+    assert done.stdout == "[1.0, 0.0]\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("math.sqrt(Span(3, 4))", "TypingError: No implementation of function Function(<built-in function sqrt>)"),
+        ("cuda.atomic.add(out, 0, Span(3, 4))", "TypingError: "),
+        ("pow(Span(3, 4), 2)", "TypingError: No implementation of function Function(<"),
+    ],
+)  # fmt: skip
+def test_functions_of_numbers_refuse_what_does_not_convert(run_with_numba, call, said):
+    done = run(run_with_numba, PRELUDE, CONSTRUCTOR, f"""
+import math
+
+@cuda.jit
+def kernel(out):
+    {call}
+
+kernel[1, 1](np.zeros(1))
+""")  # fmt: skip
+    assert said in done.stderr, done.stderr
+    assert f"in kernel\n    {call}\n" in done.stderr, done.stderr

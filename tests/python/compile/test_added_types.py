@@ -47,17 +47,7 @@ def make_span(context, builder, sig, args):
     made.open = context.get_constant(types.boolean, True)
     return made._getvalue()
 """
-
-
-def run(run_with_numba, *parts, **variables):
-    path = run_with_numba.write("")
-    path.write_text("\n".join(parts))
-    given = {"ENABLE_CUDASIM": "1", "CUDASIM_MODE": "native", **variables}
-    return run_with_numba("-W", "ignore", path, **given)
-
-
-def test_values_as_locals_in_tuples_and_in_arrays(run_with_numba):
-    done = run(run_with_numba, PRELUDE, CONSTRUCTOR, """
+LENGTH = """
 @declarations.register_attr
 class Attributes(AttributeTemplate):
     key = SpanType
@@ -69,7 +59,18 @@ class Attributes(AttributeTemplate):
 def length_of(context, builder, kind, value):
     parts = cgutils.create_struct_proxy(kind)(context, builder, value=value)
     return builder.fsub(parts.end, parts.begin)
+"""
 
+
+def run(run_with_numba, *parts, **variables):
+    path = run_with_numba.write("")
+    path.write_text("\n".join(parts))
+    given = {"ENABLE_CUDASIM": "1", "CUDASIM_MODE": "native", **variables}
+    return run_with_numba("-W", "ignore", path, **given)
+
+
+def test_values_as_locals_in_tuples_and_in_arrays(run_with_numba):
+    done = run(run_with_numba, PRELUDE, CONSTRUCTOR, LENGTH, """
 @overload_method(SpanType, "holds")
 def holds(self, x):
     return lambda self, x: self.begin <= x and x <= self.begin + self.length
@@ -340,6 +341,17 @@ SpanType.can_convert_from = lambda self, context, other: Conversion.safe if isin
 def cast(context, builder, given, wanted, value):
     return make_span(context, builder, signature(wanted, given, given), [value, value])
 """
+TO_FLOAT = """
+from numba.core.typeconv import Conversion
+from numba.cuda.cudaimpl import lower_cast
+
+SpanType.can_convert_to = lambda self, context, other: Conversion.safe if isinstance(other, types.Float) else None
+
+@lower_cast(SpanType, types.Float)
+def span_to_float(context, builder, kind, wanted, value):
+    begin = cgutils.create_struct_proxy(kind)(context, builder, value=value).begin
+    return context.cast(builder, begin, types.float64, wanted)
+"""
 
 
 def test_conversions_of_what_other_paths_give(run_with_numba):
@@ -489,20 +501,7 @@ print(out.tolist())
 
 
 def test_elements_and_operators_take_what_converts_to_them(run_with_numba):
-    done = run(run_with_numba, PRELUDE.replace(
-        'super().__init__(name="Span")\n', """super().__init__(name="Span")
-
-    def can_convert_to(self, context, other):
-        return Conversion.safe if isinstance(other, types.Float) else None
-"""), CONSTRUCTOR, CONVERSION, """
-from numba.core.typeconv import Conversion
-from numba.cuda.cudaimpl import lower_cast
-
-@lower_cast(SpanType, types.Float)
-def span_to_float(context, builder, kind, wanted, value):
-    begin = cgutils.create_struct_proxy(kind)(context, builder, value=value).begin
-    return context.cast(builder, begin, types.float64, wanted)
-
+    done = run(run_with_numba, PRELUDE, CONSTRUCTOR, CONVERSION, TO_FLOAT, """
 @cuda.jit
 def kernel(out, records):
     spans = cuda.local.array(2, span)

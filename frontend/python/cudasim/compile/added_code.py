@@ -16,8 +16,8 @@ from numba.core import types as numba_types
 from numba.core.typing import templates
 
 from cudasim import errors, types
-from cudasim.compile import numba_target, overloads
-from cudasim.compile.llvmlite_code import IntrinsicCode, Values, linked, returned_type
+from cudasim.compile import numba_target, overloads, printing
+from cudasim.compile.llvmlite_code import IntrinsicCode, Values, linked, name_with_text, returned_type
 
 if TYPE_CHECKING:
     from typing import Any
@@ -184,7 +184,9 @@ class AddedIterator:
 
     @staticmethod
     def _next(target, kind):
-        element = kind.yield_type
+        element = getattr(kind, "yield_type", None)
+        if element is None:  # it is no iterator
+            return None
         pair = numba_types.Pair(element, numba_types.boolean)
         following = target.get_function("iternext", templates.signature(pair, kind))
         result = numba_types.Tuple((numba_types.boolean, element))
@@ -194,6 +196,32 @@ class AddedIterator:
             return target.make_tuple(builder, result, (made.second, made.first))
 
         return linked(f"next value of {kind}", target, [kind], result, generate)
+
+
+class AddedPrinting:
+    """What print() does with a value of a type, as a function of the value: a tuple of the format, as a literal, and its arguments."""
+
+    parameters_of = None
+    function = name = "print_item"
+
+    def code(self, arguments: list[Any], keywords: dict[str, Any]) -> IntrinsicCode | None:
+        """As AddedFunction.code(); None where the program has registered nothing (numba.cuda.printimpl)."""
+        del keywords
+        (kind,) = arguments
+        if not printing.is_registered(kind):
+            return None
+        _, target = numba_target.contexts()
+        # What it prints is known when its code has been generated.
+        with target.gathering_images():
+            text, found = printing.tried(target, kind)
+        result = numba_types.Tuple(found)
+        code = linked(
+            f"print_item of {kind}", target, [kind], result,
+            lambda builder, values: target.make_tuple(
+                builder, result, printing.generated(target, builder, kind, values[0])[1]),
+        )  # fmt: skip
+        code.result = name_with_text(text, found)
+        return code
 
 
 class AddedConstant:

@@ -20,6 +20,7 @@ from numba.np import arrayobj
 from cudasim import _native, errors, types
 from cudasim._cuda_errors import LinkerError
 from cudasim.compile import numba_target
+from cudasim.type_system.added_types import escaped
 from cudasim.types import AddedType
 
 if TYPE_CHECKING:
@@ -108,6 +109,11 @@ def _name_of(kind):
     if isinstance(kind, (numba_types.Dummy, numba_types.UnicodeType)) and not is_value:
         return "none"
     return added.compiler_name
+
+
+def name_with_text(text: str, kinds: list[Any]) -> str:
+    """The compiler's name of a tuple of a text that is known and values of these types (numba's)."""
+    return f"Tuple({', '.join([f'Text({escaped(text)})', *map(_name_of, kinds)])})"
 
 
 def returned_type(parts: list[Any]) -> Any:

@@ -226,6 +226,8 @@ def of_operation(name: str, read_type: Any = None) -> Any:
         return added_code.AddedCast(types.public(read_type(name.removeprefix("cast to "))))
     if name in ("getiter", "iternext"):
         return added_code.AddedIterator(name)
+    if name == "print_item":
+        return added_code.AddedPrinting()
     if name.startswith("constant "):
         return added_code.AddedConstant(*_constants[int(name.removeprefix("constant "))])
     function = added_code.operation(name)

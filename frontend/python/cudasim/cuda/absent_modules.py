@@ -23,7 +23,6 @@ _WHY = {
     "locks": "it guards the loading of CUDA modules by Numba, and cudasim loads kernels itself",
     "lowering": _COMPILER,
     "memory_management": "it holds Numba's run-time memory for lists and new arrays, which kernels do not have here",
-    "printimpl": "it is how Numba compiles print(), whose arguments are numbers, texts and tuples of them here",
     "simulator": "it is Numba's simulator, in whose place cudasim is",
     "typing.npdatetime": "it holds Numba's own rules for dates and durations, and cudasim has its own; register rules with numba.cuda.cudadecl",
     "ufuncs": "it is Numba's table of ufuncs, and cudasim has its own: overload() adds ufuncs for a type",

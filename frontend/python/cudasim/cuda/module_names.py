@@ -88,6 +88,7 @@ _WITH_NUMBA = {
             "mathimpl",
             "models",
             "nvvmutils",
+            "printimpl",
             "target",
         )
     },

@@ -32,14 +32,15 @@ class AddedType(Type):
 
     @property
     def compiler_name(self) -> str:
-        parts = "|".join(f"{_escaped(name)}:{kind}:{place}" for name, kind, place in self.parts)
-        return f"Added({self.number};{self.size};{parts};{_escaped(self.name)})"
+        parts = "|".join(f"{escaped(name)}:{kind}:{place}" for name, kind, place in self.parts)
+        return f"Added({self.number};{self.size};{parts};{escaped(self.name)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return of_numba_type, (self.numba_type,)
 
 
-def _escaped(text):
+def escaped(text: str) -> str:
+    """The text as the kernel compiler has it in names of types."""
     return re.sub(
         r"[^A-Za-z0-9_.]", lambda match: "".join(f"%{byte:02x}" for byte in match[0].encode()), text
     )
