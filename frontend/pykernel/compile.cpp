@@ -66,8 +66,9 @@ std::vector<Overload> overloads(const Program& program) {
         if (!specialisation.finished) continue;
         Overload& overload = result.emplace_back();
         overload.function = specialisation.function;
-        for (TypeRef argument : specialisation.arguments) overload.arguments.push_back(argument->name);
-        overload.result = specialisation.result->name;
+        for (TypeRef argument : specialisation.arguments)
+            overload.arguments.push_back(argument->request_name());
+        overload.result = specialisation.result->request_name();
     }
     return result;
 }

@@ -62,16 +62,17 @@ class Expansion {
     void pack(ValueId call) {
         const Instruction in = graph_.instructions[call];
         const TypeRef callee = graph_.instructions[in.operands[0]].type;
-        if (in.packed || !callee || !callee->is(TypeKind::object) ||
-            callee->global->kind != GlobalKind::function) {
+        if (in.packed || !callee) return;
+        const bool is_method = callee->added.has_value();  // whose first argument is no operand
+        if (!is_method && (!callee->is(TypeKind::object) || callee->global->kind != GlobalKind::function))
             return;
-        }
-        const auto function = static_cast<std::size_t>(callee->global->integer);
-        const FunctionSyntax& syntax = program_.source(static_cast<std::uint32_t>(function)).syntax;
+        const auto function =
+            is_method ? *callee->added : static_cast<std::uint32_t>(callee->global->integer);
+        const FunctionSyntax& syntax = program_.source(function).syntax;
         const bool spreads = std::ranges::any_of(
             in.operands, [&](ValueId id) { return graph_.instructions[id].opcode == Opcode::spread; });
         if (!syntax.takes_rest || spreads) return;
-        const std::size_t plain = syntax.parameters.size() - 1;
+        const std::size_t plain = syntax.parameters.size() - (is_method ? 2 : 1);
         const std::size_t positional = in.operands.size() - 1 - in.keywords.size();
         if (positional < plain) {
             refuse_typing(syntax.name + "() takes at least " + std::to_string(plain) + " arguments, but " +

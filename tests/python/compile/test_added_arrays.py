@@ -139,3 +139,45 @@ kernel[1, 1](out, Weight())
 print(out[0] == np.float32(0.1))
 """, CUDASIM_MODE=mode)  # fmt: skip
     assert done.stdout == "True\n", done.stderr
+
+
+@BOTH_MODES
+def test_what_overloads_give_shared_and_local_arrays(run_with_numba, mode):
+    done = run(run_with_numba, PRELUDE, CONSTRUCTOR, TYPEOF, """
+from numba.cuda.extending import overload_attribute
+
+@overload_method(types.Array, "least")
+def least(array):
+    def method(array):
+        found = array[0].begin
+        for i in range(len(array)):
+            found = min(found, array[i].begin)
+        return found
+    return method if array.dtype == span else None
+
+@overload_attribute(types.Array, "last")
+def last(array):
+    return (lambda array: array[-1].begin) if array.dtype == span else None
+
+def described(of):
+    pass
+
+@overload(described)
+def described_array(of):
+    kinds = [types.Array(span, 1, "C"), types.Array(span, 1, "A"), types.Array(span, 2, "C")]
+    number = kinds.index(of)
+    return lambda of: number
+
+@cuda.jit
+def kernel(out):
+    local, shared = cuda.local.array(3, span), cuda.shared.array((2, 4), span)
+    for i in range(3):
+        local[i] = shared[0, i] = shared[1, i] = Span(5 - i, 9)
+    out[0], out[1], out[2] = local.least(), local.last, shared[0, :3].least()
+    out[3], out[4], out[5] = described(local), described(shared[:, 1]), described(shared)
+
+out = np.zeros(6)
+kernel[1, 1](out)
+print(out.tolist())
+""", CUDASIM_MODE=mode)  # fmt: skip
+    assert done.stdout == "[3.0, 3.0, 3.0, 0.0, 1.0, 2.0]\n", done.stderr

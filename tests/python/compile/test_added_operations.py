@@ -494,3 +494,82 @@ kernel[1, 1](np.zeros(1))
 """)  # fmt: skip
     assert said in done.stderr, done.stderr
     assert f"in kernel\n    {call}\n" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("called(1)", "No implementation of function Function(<function called>) found for signature:\n >>> called(Literal[int](1))"),
+        ("called()", "called() needs an argument for parameter 'x'"),
+        ("Span(1, 2).method(1)", "No implementation of function Function(<function method>) found"),
+        ("Span(1, 2).attribute", "No implementation of function Function(<function attribute>) found"),
+    ],
+)  # fmt: skip
+def test_refusals_name_what_the_kernel_calls(run_with_numba, call, said):
+    done = run(run_with_numba, PRELUDE, CONSTRUCTOR, f"""
+from numba.cuda.extending import overload_attribute
+
+def called(x):
+    pass
+
+@overload(called)
+def implement_called(x):
+    pass
+
+@overload_method(SpanType, "method")
+def implement_method(self, x):
+    pass
+
+@overload_attribute(SpanType, "attribute")
+def implement_attribute(self):
+    pass
+
+@cuda.jit
+def kernel(out):
+    out[0] = {call}
+
+kernel[1, 1](np.zeros(1))
+""")  # fmt: skip
+    assert f"TypingError: {said}" in done.stderr, done.stderr
+
+
+def test_types_of_compiled_functions(run_with_numba):
+    done = run(run_with_numba, PRELUDE, CONSTRUCTOR, """
+@cuda.jit(device=True)
+def made(begin, other):
+    return Span(begin, begin), other
+
+@cuda.jit
+def kernel(out):
+    out[0] = made(1.0, Span(1, 2))[1].begin
+
+kernel[1, 1](np.zeros(1))
+_, alone = cuda.compile(lambda x: Span(x, x), (types.float64,), device=True)
+_, inside = cuda.compile(lambda x: (Span(x, x), 1), (types.float64,), device=True, abi="numba")
+print(alone is span, inside == types.Tuple((span, types.int64)), [kinds[1] is span for kinds in made.overloads])
+""")  # fmt: skip
+    assert done.stdout == "True True [True]\n", done.stderr
+
+
+@BOTH_MODES
+def test_methods_with_any_number_of_arguments(run_with_numba, mode):
+    done = run(run_with_numba, PRELUDE, CONSTRUCTOR, TYPEOF, """
+@overload_method(SpanType, "plus")
+def plus(self, first, *rest):
+    def method(self, first, *rest):
+        total = self.begin + first
+        for each in rest:
+            total += each
+        return total + 100 * len(rest)
+    return method
+
+@cuda.jit
+def kernel(out):
+    made, more = Span(1, 2), (3.0, 4.0)
+    out[0], out[1], out[2] = made.plus(2, 1.0), made.plus(2, 3.0, 4.0, 5.0), made.plus(2, *more)
+
+out = np.zeros(3)
+kernel[1, 1](out)
+print(out.tolist())
+""", CUDASIM_MODE=mode)  # fmt: skip
+    assert done.stdout == "[104.0, 315.0, 210.0]\n", done.stderr

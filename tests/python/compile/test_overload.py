@@ -50,7 +50,9 @@ def test_types_that_no_implementer_takes_are_refused():
     def kernel(x):
         x[0] = magnitude(True)
 
-    words = r"No implementation of function Function\(<function implement_magnitude>\) found for signature:\n >>> .*bool"
+    words = (
+        r"No implementation of function Function\(<function magnitude>\) found for signature:\n >>> .*bool"
+    )
     with options.override(mode="native"), pytest.raises(errors.TypingError, match=words):
         kernel[1, 1](np.zeros(1))
 

@@ -385,11 +385,9 @@ class _Program:
             if not described["library_name"]:
                 self.constants += frozen_constants(function, source, outer)
         node = as_compiled(source.node, outer, self._without_debuggers)
-        if inspect.isbuiltin(getattr(overloaded, "function", None)) or isinstance(
-            getattr(overloaded, "function", None), type
-        ):
+        if isinstance(overloaded, overloads.Overloaded):
             node = copied(node)
-            node.name = overloaded.function.__name__
+            node.name = overloaded.name
         described.update({
             "node": _without_first_parameter(node) if isinstance(overloaded, overloads.Intrinsic) else node,
             "line_offset": source.line_offset, "file": file, "first_line": source.first_line, "lines": source.lines,

@@ -110,6 +110,13 @@ class Overloaded:
         self.implementers = sorted(implementers, key=lambda one: -one.rank)
 
     @property
+    def name(self) -> str:
+        """What the kernel calls it, for messages."""
+        if isinstance(self.function, tuple):
+            return self.function[1]
+        return getattr(self.function, "__name__", str(self.function))
+
+    @property
     def parameters_of(self) -> Callable[..., Any]:
         """The Python function whose parameters calls are bound to. numba.extending.register_jitable registers `*args`
         for a Python function, which then says itself what it takes."""

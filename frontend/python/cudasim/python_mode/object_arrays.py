@@ -20,7 +20,7 @@ def dtype_of(kind: AddedType) -> np.dtype:
     """What the simulated memory has for one element: as many bytes as compiled code has, if they hold the number."""
     form: Any = {"names": ["object"], "formats": [np.int64], "itemsize": max((kind.size + 7) // 8 * 8, 8)}
     # The objects belong to the array that has this dtype.
-    return np.dtype(np.dtype(form), metadata={_KEY: (str(kind), {})})
+    return np.dtype(np.dtype(form), metadata={_KEY: (kind, {})})
 
 
 def as_given(metadata: Any, array: Any) -> Any:
@@ -32,12 +32,12 @@ def as_given(metadata: Any, array: Any) -> Any:
 class ObjectArray:
     """An array of objects."""
 
-    def __init__(self, numbers: Any, name: str, objects: dict[int, Any]) -> None:
+    def __init__(self, numbers: Any, kind: AddedType, objects: dict[int, Any]) -> None:
         """
         :param numbers: the array of what stands for the objects
-        :param name: the elements' type, for messages
+        :param kind: the elements' type
         """
-        self._numbers, self._name, self._objects = numbers, name, objects
+        self._numbers, self.dtype, self._objects = numbers, kind, objects
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -54,18 +54,23 @@ class ObjectArray:
         """As NumPy's."""
         return self._numbers.size
 
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """As NumPy's."""
+        return self._numbers.strides
+
     def __len__(self) -> int:
         return len(self._numbers)
 
     def __getitem__(self, index: Any) -> Any:
         found = self._numbers[index]
         if hasattr(found, "shape") and found.shape:
-            return ObjectArray(found, self._name, self._objects)
+            return ObjectArray(found, self.dtype, self._objects)
         try:
             return self._objects[int(found)]
         except KeyError:
             raise ValueError(
-                f"an element of type {self._name} is read that nothing has been written to"
+                f"an element of type {self.dtype} is read that nothing has been written to"
             ) from None
 
     def __setitem__(self, index: Any, value: Any) -> None:

@@ -11,6 +11,8 @@ import numpy as np
 
 from cudasim import _native, _pyfiber, errors, types
 from cudasim.compile import overloads
+from cudasim.python_mode import object_arrays
+from cudasim.python_mode.object_arrays import ObjectArray
 from cudasim.python_mode.values import kernel_types
 from cudasim.type_system import added_types, value_types
 from cudasim.type_system.array_layout import layout_of
@@ -82,8 +84,9 @@ def _implementation(overloaded, positional, named, asks_objects):
         return overloaded.function  # the objects of a program answer to operators and len() themselves
     if found is None:
         shown = ", ".join([*map(str, positional), *(f"{key}={kind}" for key, kind in named)])
-        name = getattr(overloaded.function, "__name__", overloaded.function)
-        raise errors.TypingError(f"No implementation of function {name} found for signature: {name}({shown})")
+        raise errors.TypingError(
+            f"No implementation of function {overloaded.name} found for signature: {overloaded.name}({shown})"
+        )
     return found
 
 
@@ -104,6 +107,9 @@ def type_of(value: Any) -> types.Type:
         dtype, shape = value.dtype, value.shape
         known = array_type(dtype, len(shape), layout_of(shape, value.strides, dtype.itemsize))
         return types.CompilerType(f"array({dtype})") if known is None else known
+    if isinstance(value, ObjectArray):
+        itemsize = object_arrays.dtype_of(value.dtype).itemsize
+        return types.Array(value.dtype, value.ndim, layout_of(value.shape, value.strides, itemsize))
     if isinstance(value, _pyfiber.KernelRecord):
         return types.as_type(value.__array__().dtype)
     if isinstance(value, tuple):
@@ -129,7 +135,7 @@ def type_of(value: Any) -> types.Type:
 
 def add_attributes(names: set[Any] | set[str], function_of: Callable[..., Any]) -> None:
     """Gives the values of kernels the attributes and methods of these names that programs have added."""
-    kinds = (_pyfiber.KernelArray, _pyfiber.KernelRecord, *_DTYPES)
+    kinds = (_pyfiber.KernelArray, ObjectArray, _pyfiber.KernelRecord, *_DTYPES)
     for name in names & overloads.attribute_names():
         for kind in kinds:
             if not hasattr(kind, name):
