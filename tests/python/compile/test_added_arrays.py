@@ -45,8 +45,11 @@ print(host.tolist(), {tuple(map(str, kinds))[1] for kinds in kernel.signatures})
     ), done.stderr
 
 
-def test_values_of_the_type_are_stored(run_with_numba):
+@BOTH_MODES
+def test_values_of_the_type_are_stored(run_with_numba, mode):
     done = run(run_with_numba, PRELUDE, CONSTRUCTOR, TYPEOF, SPANS, """
+Span.open = True
+
 @cuda.jit(extensions=[OfTheirArrays()])
 def kernel(given):
     for i in range(len(given)):
@@ -55,7 +58,7 @@ def kernel(given):
 on_device = cuda.to_device(host)
 kernel[1, 1](Spans(on_device))
 print(on_device.copy_to_host().tolist())
-""")  # fmt: skip
+""", CUDASIM_MODE=mode)  # fmt: skip
     assert done.stdout == "[(4.0, True, 0.0), (5.0, True, 10.0), (6.0, True, 20.0)]\n", done.stderr
 
 
@@ -181,3 +184,62 @@ kernel[1, 1](out)
 print(out.tolist())
 """, CUDASIM_MODE=mode)  # fmt: skip
     assert done.stdout == "[3.0, 3.0, 3.0, 0.0, 1.0, 2.0]\n", done.stderr
+
+
+@BOTH_MODES
+def test_elements_are_values_of_the_type(run_with_numba, mode):
+    done = run(run_with_numba, PRELUDE, CONSTRUCTOR, TYPEOF, SPANS, """
+@overload_method(SpanType, "reach")
+def reach(self):
+    return lambda self: self.end - self.begin
+
+@overload(operator.add)
+def plus(a, b):
+    return (lambda a, b: a.begin + b.begin) if isinstance(a, SpanType) and isinstance(b, SpanType) else None
+
+@overload_method(types.Array, "first")
+def first(array):
+    return (lambda array: array[0].reach()) if array.dtype == span else None
+
+@cuda.jit(device=True)
+def began(of):
+    return of.begin
+
+@cuda.jit(extensions=[OfTheirArrays()])
+def kernel(out, given):
+    out[0], out[1], out[2] = given[1].reach(), given[1] + given[2], began(given[-1])
+    for each in given[1:]:
+        out[3] += each.reach()
+    given[0] = given[2]
+    out[4], out[5] = given.first(), given.size + given[::-1].shape[0]
+
+out = np.zeros(6)
+host["end"] = [4, 15, 26]
+kernel[1, 1](out, Spans(host))
+print(out.tolist(), host.tolist()[0])
+""", CUDASIM_MODE=mode)  # fmt: skip
+    assert done.stdout == "[13.0, 5.0, 3.0, 36.0, 23.0, 6.0] (3.0, False, 26.0)\n", done.stderr
+
+
+def test_elements_without_a_class_are_records_in_python_mode(run_with_numba):
+    done = run(run_with_numba, PRELUDE, CONSTRUCTOR, TYPEOF, SPANS, """
+class OtherType(SpanType):
+    def __init__(self):
+        types.Type.__init__(self, "Other")
+
+other = OtherType()
+
+class OfOthers:
+    def prepare_args(self, kind, value, stream, retr):
+        return (types.Array(other, 1, "C"), value.array) if isinstance(value, Spans) else (kind, value)
+
+@cuda.jit(extensions=[OfOthers()])
+def kernel(out, given):
+    out[0] = given[1].end
+
+register_model(OtherType)(SpanModel)
+out = np.zeros(1)
+kernel[1, 1](out, Spans(host))
+print(out)
+""", CUDASIM_MODE="python")  # fmt: skip
+    assert done.stdout == "[5.]\n", done.stderr

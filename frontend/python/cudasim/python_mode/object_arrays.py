@@ -29,43 +29,77 @@ def as_given(metadata: Any, array: Any) -> Any:
     return array if known is None else ObjectArray(array["object"], *known)
 
 
-class ObjectArray:
-    """An array of objects."""
+class ArrayOfObjects:
+    """An array whose elements the kernel sees as objects. dtype: their type."""
 
-    def __init__(self, numbers: Any, kind: AddedType, objects: dict[int, Any]) -> None:
+    def __init__(self, memory: Any, kind: AddedType) -> None:
         """
-        :param numbers: the array of what stands for the objects
-        :param kind: the elements' type
+        :param memory: the array of what stands for the objects
+        :param kind: their type
         """
-        self._numbers, self.dtype, self._objects = numbers, kind, objects
+        self._memory, self.dtype = memory, kind
 
     @property
     def shape(self) -> tuple[int, ...]:
         """As NumPy's."""
-        return self._numbers.shape
+        return self._memory.shape
 
     @property
     def ndim(self) -> int:
         """As NumPy's."""
-        return self._numbers.ndim
+        return self._memory.ndim
 
     @property
     def size(self) -> int:
         """As NumPy's."""
-        return self._numbers.size
+        return self._memory.size
 
     @property
     def strides(self) -> tuple[int, ...]:
         """As NumPy's."""
-        return self._numbers.strides
+        return self._memory.strides
+
+    @property
+    def itemsize(self) -> int:
+        """As NumPy's."""
+        raise NotImplementedError
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return len(self._memory)
 
     def __getitem__(self, index: Any) -> Any:
-        found = self._numbers[index]
-        if hasattr(found, "shape") and found.shape:
-            return ObjectArray(found, self.dtype, self._objects)
+        found = self._memory[index]
+        return self._like(found) if getattr(found, "shape", ()) else self._object(found)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[index] for index in range(len(self)))
+
+    def _like(self, memory: Any) -> Any:
+        """The same of a part of the memory."""
+        raise NotImplementedError
+
+    def _object(self, found: Any) -> Any:
+        """What an element stands for."""
+        raise NotImplementedError
+
+
+class ObjectArray(ArrayOfObjects):
+    """A shared or local one, whose elements are numbers of objects."""
+
+    def __init__(self, numbers: Any, kind: AddedType, objects: dict[int, Any]) -> None:
+        """As ArrayOfObjects. :param objects: by number"""
+        super().__init__(numbers, kind)
+        self._objects = objects
+
+    @property
+    def itemsize(self) -> int:
+        """As NumPy's."""
+        return dtype_of(self.dtype).itemsize
+
+    def _like(self, memory):
+        return ObjectArray(memory, self.dtype, self._objects)
+
+    def _object(self, found):
         try:
             return self._objects[int(found)]
         except KeyError:
@@ -75,7 +109,4 @@ class ObjectArray:
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self._objects[id(value)] = value
-        self._numbers[index] = id(value)
-
-    def __iter__(self) -> Iterator[Any]:
-        return (self[index] for index in range(len(self)))
+        self._memory[index] = id(value)

@@ -11,8 +11,7 @@ import numpy as np
 
 from cudasim import _native, _pyfiber, errors, types
 from cudasim.compile import overloads
-from cudasim.python_mode import object_arrays
-from cudasim.python_mode.object_arrays import ObjectArray
+from cudasim.python_mode.object_arrays import ArrayOfObjects
 from cudasim.python_mode.values import kernel_types
 from cudasim.type_system import added_types, value_types
 from cudasim.type_system.array_layout import layout_of
@@ -107,9 +106,9 @@ def type_of(value: Any) -> types.Type:
         dtype, shape = value.dtype, value.shape
         known = array_type(dtype, len(shape), layout_of(shape, value.strides, dtype.itemsize))
         return types.CompilerType(f"array({dtype})") if known is None else known
-    if isinstance(value, ObjectArray):
-        itemsize = object_arrays.dtype_of(value.dtype).itemsize
-        return types.Array(value.dtype, value.ndim, layout_of(value.shape, value.strides, itemsize))
+    if isinstance(value, ArrayOfObjects):
+        layout = layout_of(value.shape, value.strides, value.itemsize)
+        return types.Array(value.dtype, value.ndim, layout)
     if isinstance(value, _pyfiber.KernelRecord):
         return types.as_type(value.__array__().dtype)
     if isinstance(value, tuple):
@@ -135,7 +134,7 @@ def type_of(value: Any) -> types.Type:
 
 def add_attributes(names: set[Any] | set[str], function_of: Callable[..., Any]) -> None:
     """Gives the values of kernels the attributes and methods of these names that programs have added."""
-    kinds = (_pyfiber.KernelArray, ObjectArray, _pyfiber.KernelRecord, *_DTYPES)
+    kinds = (_pyfiber.KernelArray, ArrayOfObjects, _pyfiber.KernelRecord, *_DTYPES)
     for name in names & overloads.attribute_names():
         for kind in kinds:
             if not hasattr(kind, name):

@@ -14,6 +14,7 @@ from cudasim.launch.added_arguments import AddedArgument, AddedArray
 from cudasim.launch.arguments import Flattener, Intent
 from cudasim.memory.array_interface import as_cuda_array
 from cudasim.python_mode import object_arrays
+from cudasim.python_mode.boxed_elements import boxed
 from cudasim.type_system import typeof as types_of
 from cudasim.type_system.array_layout import extent_in_bytes, lowest_offset
 from cudasim.type_system.record_names import NUMBERS
@@ -94,7 +95,8 @@ def _value(kind, numbers, owner, given):
         address, rest = next(numbers), [next(numbers) for _ in range(2 * kind.ndim)]
         shape, strides = tuple(rest[: kind.ndim]), tuple(rest[kind.ndim :])
         dtype = _given_dtype(given) if types.is_added(kind) else dtype_of(kind.dtype)
-        return _pyfiber.array(address, shape, strides, dtype, True, owner)
+        made = _pyfiber.array(address, shape, strides, dtype, True, owner)
+        return boxed(made, kind.dtype) if isinstance(kind.dtype, types.AddedType) else made
     if isinstance(kind, types.Record):
         return _pyfiber.array(next(numbers), (), (), kind.dtype, True, owner)[()]
     if isinstance(kind, types.BaseTuple):
