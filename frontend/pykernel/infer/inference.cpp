@@ -228,6 +228,7 @@ class Inference {
 
     TypeRef unify(TypeRef a, TypeRef b, Location place) {
         if (const TypeRef unified = program_.promotion.unify(a, b)) return unified;
+        a = types_.without_literal(a), b = types_.without_literal(b);
         if (program_.ask_for_cast(a, b, place)) return b;
         return program_.ask_for_cast(b, a, place) ? a : nullptr;
     }

@@ -573,3 +573,22 @@ kernel[1, 1](out)
 print(out.tolist())
 """, CUDASIM_MODE=mode)  # fmt: skip
     assert done.stdout == "[104.0, 315.0, 210.0]\n", done.stderr
+
+
+def test_operands_that_neither_overloads_nor_templates_take(run_with_numba):
+    done = run(run_with_numba, PRELUDE, CONSTRUCTOR, TYPEOF, TO_FLOAT, """
+@overload(operator.mul)
+def times(a, b):
+    return (lambda a, b: 1) if isinstance(b, types.Integer) and isinstance(a, SpanType) else None
+
+@declarations.register_global(operator.mul)
+class Times(ConcreteTemplate):
+    cases = [signature(span, span, span)]
+
+@cuda.jit
+def kernel(out):
+    out[0] = Span(1, 2) * 2.5
+
+kernel[1, 1](np.zeros(1))
+""", CUDASIM_MODE="python")  # fmt: skip
+    assert "unsupported operand type(s) for *: 'Span' and " in done.stderr, done.stderr

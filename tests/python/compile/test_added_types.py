@@ -390,6 +390,25 @@ print(out.tolist())
     assert done.stdout == "[2.0, 5.0, 6.0]\n", done.stderr
 
 
+@pytest.mark.parametrize("constant", ["7", "7.5"])
+def test_a_constant_and_what_converts_to_any_number(run_with_numba, constant):
+    done = run(run_with_numba, PRELUDE, CONSTRUCTOR, TO_FLOAT.replace("types.Float)", "types.Number)"), f"""
+@cuda.jit
+def kernel(out):
+    i = cuda.grid(1)
+    if i == 0:
+        number = Span(3, 4)
+    else:
+        number = {constant}
+    out[i] = number
+
+out = np.zeros(2)
+kernel[1, 2](out)
+print(out.tolist() == [3, {constant}])
+""")  # fmt: skip
+    assert done.stdout == "True\n", done.stderr
+
+
 def test_conversions_whose_code_cannot_be_generated(run_with_numba):
     failing = CONVERSION.partition("    return")[0] + "    raise ValueError('no such luck')"
     done = run(run_with_numba, PRELUDE, CONSTRUCTOR, failing, """

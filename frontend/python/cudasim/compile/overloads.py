@@ -171,7 +171,8 @@ class Both:
     parameters_of = None
 
     def __init__(self, overloaded: Overloaded, added: Any) -> None:
-        self.function, self.overloaded, self.added = overloaded.function, overloaded, added
+        self.function, self.name = overloaded.function, overloaded.name
+        self.overloaded, self.added = overloaded, added
 
     def implementation(
         self, arguments: list[Any], keywords: dict[str, Any]
