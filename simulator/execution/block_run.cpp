@@ -19,9 +19,10 @@ namespace {
 
 // Threads that meet in a loop may wait for others there (do { seen = flag[0]; } while (__any_sync(~0u, !seen))).
 // After so many passes over one warp the other warps of its block have their turn; after so many rounds of a
-// block, phases between barriers or passes over a warp, which take about 0.05 s, other blocks have theirs.
-constexpr std::uint32_t warp_passes_per_turn = 4096;
-constexpr std::uint32_t rounds_per_turn = 161'280, host_rounds_per_turn = 2520;
+// block, phases between barriers or passes over a warp, which take about 0.05 s, other blocks have theirs. Both
+// numbers have many divisors: a loop that gets nowhere has come back to its beginning then (livelock.cpp).
+constexpr std::uint32_t warp_passes_per_turn = 4032;
+constexpr std::uint32_t rounds_per_turn = 64 * warp_passes_per_turn, host_rounds_per_turn = 2520;
 
 void store(std::uint32_t (&target)[3], const Dim3& value) {
     target[0] = value.x;
@@ -216,7 +217,7 @@ BlockRun::State BlockRun::run_threads() {
     for (;; ++rounds_) {
         if (first == 0) worker_->round_begins(*launch_, rounds_);
         if (first == 0 && (launch_->stopped() || worker_->leaves())) return State::spinning;
-        if (rounds_ >= (launch_->host_kernel != nullptr ? host_rounds_per_turn : rounds_per_turn) &&
+        if (rounds_ > (launch_->host_kernel != nullptr ? host_rounds_per_turn : rounds_per_turn) &&
             first == 0 && ready_.empty()) [[unlikely]] {
             idle_rounds_ = idle_rounds_before_new_block;
             gave_turn_up_ = true;
@@ -399,7 +400,7 @@ void BlockRun::look_at_warp(std::uint32_t thread) {
     if (coroutines_.complete_warp(warp, skipped_)) {
         passes_of_warp_ = warp == last_warp_ ? passes_of_warp_ + 1 : 0;
         last_warp_ = warp;
-        const bool others_first = passes_of_warp_ >= warp_passes_per_turn;
+        const bool others_first = passes_of_warp_ + 1 >= warp_passes_per_turn;
         if (others_first) passes_of_warp_ = 0;
         lanes_to_run_.insert(others_first ? lanes_to_run_.begin() : lanes_to_run_.end(),
                              warp * jit::warp_size);

@@ -1,5 +1,7 @@
 // Branches on variables whose value is known before typing: `n = 0` and nothing else gives `n or x` its left side.
 // Numba prunes them behind SSA, too, so what stands on the other side is not typed.
+#include <algorithm>
+
 #include "frontend/pykernel/graph/flow_graph_builder.h"
 
 namespace cudasim::pykernel {
@@ -33,10 +35,24 @@ class ConstantBranches {
   private:
     /// What computes the value, also where it has been stored in variables in between.
     const Instruction& origin(ValueId value) const {
-        const Instruction* in = &graph_.instructions[value];
-        while (in->opcode == Opcode::load && in->version != nothing && stored_[in->version] != nothing)
-            in = &graph_.instructions[stored_[in->version]];
-        return *in;
+        for (;;) {
+            const Instruction& in = graph_.instructions[value];
+            if (in.opcode == Opcode::load && in.version != nothing && stored_[in.version] != nothing)
+                value = stored_[in.version];
+            else if (in.opcode == Opcode::unpack && is_exchange(graph_.instructions[in.operands[0]]))
+                value = graph_.instructions[in.operands[0]].operands[in.index];
+            else
+                return in;
+        }
+    }
+
+    /// The right side of `a, b = x, y`, for which CPython makes no tuple unless it is one constant.
+    bool is_exchange(const Instruction& tuple) const {
+        if (tuple.opcode != Opcode::build_tuple || tuple.operands.size() > 3) return false;
+        return std::ranges::any_of(tuple.operands, [&](ValueId element) {
+            const Instruction& in = graph_.instructions[element];
+            return in.opcode != Opcode::constant || !in.text.empty();
+        });
     }
 
     const GlobalValue* constant(ValueId value) const {
