@@ -21,8 +21,8 @@ namespace {
 // After so many passes over one warp the other warps of its block have their turn; after so many rounds of a
 // block, phases between barriers or passes over a warp, which take about 0.05 s, other blocks have theirs. Both
 // numbers have many divisors: a loop that gets nowhere has come back to its beginning then (livelock.cpp).
-constexpr std::uint32_t warp_passes_per_turn = 4032;
-constexpr std::uint32_t rounds_per_turn = 64 * warp_passes_per_turn, host_rounds_per_turn = 2520;
+constexpr std::uint32_t warp_passes_per_turn = 5040;
+constexpr std::uint32_t rounds_per_turn = 32 * warp_passes_per_turn, host_rounds_per_turn = 2520;
 
 void store(std::uint32_t (&target)[3], const Dim3& value) {
     target[0] = value.x;
@@ -84,7 +84,8 @@ void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::u
     if (!coroutines_.lanes_meet()) not_started_ = context_.thread_count;
     alone_.clear();
     over_ = faulted_ = idle_rounds_ = 0;
-    last_warp_ = passes_of_warp_ = named_turns_ = 0;
+    last_warp_ = no_warp;
+    passes_of_warp_ = named_turns_ = 0;
     gave_turn_up_ = false;
     in_turns_ = false;
     next_in_batch_ = 0;
@@ -401,7 +402,7 @@ void BlockRun::look_at_warp(std::uint32_t thread) {
         passes_of_warp_ = warp == last_warp_ ? passes_of_warp_ + 1 : 0;
         last_warp_ = warp;
         const bool others_first = passes_of_warp_ + 1 >= warp_passes_per_turn;
-        if (others_first) passes_of_warp_ = 0;
+        if (others_first) last_warp_ = no_warp;
         lanes_to_run_.insert(others_first ? lanes_to_run_.begin() : lanes_to_run_.end(),
                              warp * jit::warp_size);
     }

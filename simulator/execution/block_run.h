@@ -262,7 +262,8 @@ class BlockRun {
     std::uint32_t rounds_ = 0;   ///< of run_threads(), in this turn
     bool gave_turn_up_ = false;  ///< its threads could go on, and others are to have their turn
     // Coroutines whose lanes meet: the warp that went on last, and how often it did in a row.
-    std::uint32_t last_warp_ = 0, passes_of_warp_ = 0;
+    static constexpr std::uint32_t no_warp = ~std::uint32_t{0};
+    std::uint32_t last_warp_ = no_warp, passes_of_warp_ = 0;
     std::uint32_t named_turns_ = 0;  ///< of threads at barriers for some of the block, in a row
     Interleaving interleaving_;
     SkippedOperations skipped_;

@@ -30,6 +30,15 @@ def leaves_early(x):
     x[i] = 1
 
 
+@cuda.jit
+def goes_around(x):
+    i = cuda.grid(1)
+    some = i
+    if i < 16:
+        some = cuda.ballot_sync(0xFFFFFFFF, i > 3)
+    x[i] = some
+
+
 FACTOR = 3.0
 
 
@@ -68,7 +77,10 @@ def test_every_kind_is_documented():
         assert re.search(rf"`{kind}`", text), kind
 
 
-@pytest.mark.parametrize("kernel, kind", [(invert, "float-division"), (leaves_early, "barrier-early-exit")])
+@pytest.mark.parametrize(
+    "kernel, kind",
+    [(invert, "float-division"), (leaves_early, "barrier-early-exit"), (goes_around, "divergent-lanes")],
+)
 def test_one_kind_can_be_filtered_alone(kernel, kind):
     other = "barrier-early-exit" if kind == "float-division" else "float-division"
     with warnings.catch_warnings(record=True) as caught:
@@ -88,6 +100,7 @@ def test_one_kind_can_be_filtered_alone(kernel, kind):
     [
         (invert, "float-division", "x[i] = 1 / x[i]"),
         (leaves_early, "barrier-early-exit", "cuda.syncthreads()"),
+        (goes_around, "divergent-lanes", "some = cuda.ballot_sync(0xFFFFFFFF, i > 3)"),
         (uses_a_dictionary, "not-gpu-code", "table = {0: 5}"),
     ],
 )

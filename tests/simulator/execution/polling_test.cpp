@@ -108,6 +108,33 @@ poll:
                {2}, {64});
 }
 
+/// The same of the lanes of one warp, and of one lane.
+TEST_P(Polling, of_some_lanes_for_what_nobody_does_is_a_livelock) {
+    if (GetParam().policy == Policy::random) return;
+    for (const char* lanes : {"32", "1"}) {
+        DeviceArray<int> flag(2, 0);
+        const auto result = run_ir(ir_image(R"(
+define void @k(ptr addrspace(1) %flag, ptr addrspace(1) %unused) {
+entry:
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %polls = icmp ult i32 %t, )" + std::string(lanes) +
+                                            R"(
+  br i1 %polls, label %poll, label %end
+poll:
+  call void @llvm.nvvm.bar.warp.sync(i32 )" +
+                                            (lanes == std::string("1") ? "1" : "-1") + R"()
+  %v = load volatile i32, ptr addrspace(1) %flag, align 4
+  %unset = icmp eq i32 %v, 0
+  br i1 %unset, label %poll, label %end
+end:
+  ret void
+})"),
+                                   {1}, {64}, flag.pointer(), 0);
+        ASSERT_NE(result.error(), nullptr);
+        EXPECT_EQ(result.error()->kind, findings::FindingKind::livelock);
+    }
+}
+
 /// Nothing sets the flag.
 TEST_P(Polling, for_what_nobody_does_is_a_livelock) {
     if (GetParam().policy == Policy::random) return;
