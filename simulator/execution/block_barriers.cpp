@@ -1,5 +1,5 @@
-// What the scheduler of a block does when barriers are complete, and its part of those for some of the block's
-// threads (named_barriers.h).
+// What the scheduler of a block does when barriers are complete, and its part of those for some of the
+// block's threads (named_barriers.h).
 #include <algorithm>
 #include <map>
 

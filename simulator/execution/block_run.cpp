@@ -17,10 +17,11 @@ using findings::FindingKind;
 
 namespace {
 
-// Threads that meet in a loop may wait for others there (do { seen = flag[0]; } while (__any_sync(~0u, !seen))).
-// After so many passes over one warp the other warps of its block have their turn; after so many rounds of a
-// block, phases between barriers or passes over a warp, which take about 0.05 s, other blocks have theirs. Both
-// numbers have many divisors: a loop that gets nowhere has come back to its beginning then (livelock.cpp).
+// Threads that meet in a loop may wait for others there (do { seen = flag[0]; } while (__any_sync(~0u,
+// !seen))). After so many passes over one warp the other warps of its block have their turn; after so many
+// rounds of a block, phases between barriers or passes over a warp, which take about 0.05 s, other blocks
+// have theirs. Both numbers have many divisors: a loop that gets nowhere has come back to its beginning
+// then (livelock.cpp).
 constexpr std::uint32_t warp_passes_per_turn = 5040;
 constexpr std::uint32_t rounds_per_turn = 32 * warp_passes_per_turn, host_rounds_per_turn = 2520;
 

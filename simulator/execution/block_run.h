@@ -118,8 +118,8 @@ class BlockRun {
     /// Rounds of advance() in which every thread only used up its turn. Of a block that gave its turn up:
     /// enough for another one to start.
     [[nodiscard]] std::uint32_t idle_rounds() const { return idle_rounds_; }
-    /// Its threads meet again and again and could go on: a GPU would run other blocks meanwhile, for which they
-    /// may wait.
+    /// Its threads meet again and again and could go on: a GPU would run other blocks meanwhile, for which
+    /// they may wait.
     [[nodiscard]] bool gave_turn_up() const { return gave_turn_up_; }
     /// What the thread that faulted last has left there (BlockContext::captured).
     [[nodiscard]] std::span<const std::uint64_t> captured() const {

@@ -5,9 +5,9 @@
 // each thread goes on brings it back unchanged, the next round will too, for ever; so this can be said
 // without a time limit and is never wrong. (A spin that counts its own iterations changes its state and is
 // left to the time limit.) The same holds of blocks whose threads meet in loops, at barriers or in warp
-// operations, and gave their turn up (BlockRun::gave_turn_up()): they come back to where they were if their loop
-// has a length that divides their turn. Other workers hand their spinning blocks to worker 0 first, so that it sees all
-// of it.
+// operations, and gave their turn up (BlockRun::gave_turn_up()): they come back to where they were if their
+// loop has a length that divides their turn. Other workers hand their spinning blocks to worker 0 first, so
+// that it sees all of it.
 #include <llvm/Support/xxhash.h>
 
 #include <algorithm>
@@ -91,8 +91,8 @@ std::uint64_t Worker::state_hash(const Launch& launch) const {
     return hash.value();
 }
 
-/// Whether the state is what it was at the last look. Looking costs time when there is much memory: the second
-/// look of a pair follows as soon as every thread has had its turn, the next pair only after many times as
+/// Whether the state is what it was at the last look. Looking costs time when there is much memory: the
+/// second look of a pair follows as soon as every thread has had its turn, the next pair after many times as
 /// long.
 bool Worker::state_repeats(const Launch& launch, bool they_meet) {
     const Clock::time_point now = Clock::now();

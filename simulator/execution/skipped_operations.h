@@ -1,6 +1,7 @@
 // Warp operations that were completed without lanes of their mask which had left them out and gone on
-// (simulator/jit/skipped_operations.h): each thread counts how often it comes to code behind such an operation.
-// A lane that has ended and has come there more often than one that executes the operation did not execute it.
+// (simulator/jit/skipped_operations.h): each thread counts how often it comes to code behind such an
+// operation. A lane that has ended and has come there more often than one that executes the operation did
+// not execute it.
 #pragma once
 
 #include <cstdint>

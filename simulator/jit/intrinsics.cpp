@@ -10,6 +10,7 @@
 
 #include "simulator/image/asynchronous_copy.h"
 #include "simulator/image/sync_scopes.h"
+#include "simulator/jit/address_spaces.h"
 #include "simulator/jit/asynchronous_copies.h"
 #include "simulator/jit/c_types.h"
 #include "simulator/jit/clusters.h"
@@ -437,35 +438,15 @@ Value* map_address(Site& at) {
     return mapped_address(at.builder, at.argument(0), at.argument(1), at.call.getType());
 }
 
-/// Whether an address lies in the block's static or dynamic shared memory.
 Value* is_shared(Site& at) {
-    FunctionContext head(*at.call.getFunction());
-    auto* pointer = at.builder.getPtrTy();
-    Value* base = head.block_field(offsetof(BlockContext, shared_base), pointer);
-    Value* dynamic = head.block_field(offsetof(BlockContext, dynamic_shared_bytes), at.builder.getInt32Ty());
-    Type* word = at.builder.getInt64Ty();
-    Value* distance = at.builder.CreateSub(at.builder.CreatePtrToInt(at.argument(0), word),
-                                           at.builder.CreatePtrToInt(base, word));
-    Value* bytes = at.builder.CreateAdd(at.builder.CreateZExt(dynamic, word),
-                                        at.builder.getInt64(at.compilation.shared.dynamic_offset));
-    return at.builder.CreateICmpULT(distance, bytes);
+    return lies_in_shared_memory(at.builder, at.compilation, at.argument(0));
 }
 Value* is_local(Site& at) {
-    Value* address = at.builder.CreatePtrToInt(at.argument(0), at.builder.getInt64Ty());
-    return at.builder.CreateIsNotNull(call_hook(at.builder, Hook::is_local, {address}));
+    return lies_in_local_memory(at.builder, at.argument(0));
 }
-/// Whether an address lies in the launch's buffer of parameters.
 Value* is_parameter(Site& at) {
-    FunctionContext head(*at.call.getFunction());
-    Value* base = head.block_field(offsetof(BlockContext, parameters), at.builder.getPtrTy());
-    Type* word = at.builder.getInt64Ty();
-    Value* distance = at.builder.CreateSub(at.builder.CreatePtrToInt(at.argument(0), word),
-                                           at.builder.CreatePtrToInt(base, word));
-    return at.builder.CreateICmpULT(distance,
-                                    at.builder.getInt64(at.compilation.description->parameter_bytes));
+    return lies_in_parameters(at.builder, at.compilation, at.argument(0));
 }
-/// The windows of shared and local memory are small, and what lies elsewhere is global (PTX ISA, "Generic
-/// Addressing").
 Value* is_global(Site& at) {
     return at.builder.CreateNot(at.builder.CreateOr(is_shared(at), is_local(at)));
 }

@@ -158,9 +158,9 @@ class Marker {
         return false;
     }
 
-    /// The first effect that every lane comes to after the block, whether or not it came to the block, or came
-    /// there as often as others, and the first ones in the loops around that. None behind a barrier of the block: who left the operation
-    /// out waits there while others wait for it.
+    /// The first effect that every lane comes to after the block, whether or not it came to the block, or
+    /// came there as often as others, and the first ones in the loops around that. None behind a barrier of
+    /// the block: who left the operation out waits there while others wait for it.
     std::vector<Instruction*> effects_after(const BasicBlock& block) const {
         std::vector<Instruction*> effects;
         unsigned depth = std::numeric_limits<unsigned>::max();
