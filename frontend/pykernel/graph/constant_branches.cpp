@@ -1,5 +1,5 @@
-// Branches on variables whose value is known before typing: `n = 0` and nothing else gives `n or x` its left side.
-// Numba prunes them behind SSA, too, so what stands on the other side is not typed.
+// Branches on variables whose value is known before typing: `n = 0` and nothing else gives `n or x` its
+// left side. Numba prunes them behind SSA, too, so what stands on the other side is not typed.
 #include <algorithm>
 
 #include "frontend/pykernel/graph/flow_graph_builder.h"
