@@ -101,17 +101,16 @@ void translate_cvta(InstructionContext& at) {
 /// Whether a generic address lies in the space.
 void translate_isspacep(InstructionContext& at) {
     const Space space = space_of(at);
-    // Constants are seen through another window than generic addresses.
-    if (space == Space::constant) {
+    // Parameters of kernels and constants are seen through other windows than generic addresses.
+    if (space == Space::parameter || space == Space::constant) {
         (void)at.read(1, u64);
         return at.write(at.b.getFalse());
     }
-    const char* name = at.has("shared::cluster")   ? "llvm.nvvm.isspacep.shared.cluster"
-                       : space == Space::shared    ? "llvm.nvvm.isspacep.shared"
-                       : space == Space::global    ? "llvm.nvvm.isspacep.global"
-                       : space == Space::local     ? "llvm.nvvm.isspacep.local"
-                       : space == Space::parameter ? "__cudasim_is_parameter"
-                                                   : nullptr;
+    const char* name = at.has("shared::cluster") ? "llvm.nvvm.isspacep.shared.cluster"
+                       : space == Space::shared  ? "llvm.nvvm.isspacep.shared"
+                       : space == Space::global  ? "llvm.nvvm.isspacep.global"
+                       : space == Space::local   ? "llvm.nvvm.isspacep.local"
+                                                 : nullptr;
     if (!name) at.refuse();
     Value* pointer = at.function.pointer_of(at.read(1, u64), Space::generic);
     at.write(at.call(name, at.b.getInt1Ty(), {pointer}));

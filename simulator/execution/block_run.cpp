@@ -22,8 +22,9 @@ namespace {
 // rounds of a block, phases between barriers or passes over a warp, which take about 0.05 s, other blocks
 // have theirs. Both numbers have many divisors: a loop that gets nowhere has come back to its beginning
 // then (livelock.cpp).
-constexpr std::uint32_t warp_passes_per_turn = 5040;
-constexpr std::uint32_t rounds_per_turn = 32 * warp_passes_per_turn, host_rounds_per_turn = 2520;
+constexpr std::uint32_t warp_passes_per_turn = 630;
+constexpr std::uint32_t rounds_per_turn = 256 * warp_passes_per_turn, host_rounds_per_turn = 2520;
+constexpr std::uint32_t later_rounds_per_turn = 8 * warp_passes_per_turn;
 
 void store(std::uint32_t (&target)[3], const Dim3& value) {
     target[0] = value.x;
@@ -87,7 +88,7 @@ void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::u
     over_ = faulted_ = idle_rounds_ = 0;
     last_warp_ = no_warp;
     passes_of_warp_ = named_turns_ = 0;
-    gave_turn_up_ = false;
+    gave_turn_up_ = gave_turns_up_ = false;
     in_turns_ = false;
     next_in_batch_ = 0;
     at_grid_ = abandoned_ = disordered_ = by_warp_ = false;
@@ -219,10 +220,9 @@ BlockRun::State BlockRun::run_threads() {
     for (;; ++rounds_) {
         if (first == 0) worker_->round_begins(*launch_, rounds_);
         if (first == 0 && (launch_->stopped() || worker_->leaves())) return State::spinning;
-        if (rounds_ > (launch_->host_kernel != nullptr ? host_rounds_per_turn : rounds_per_turn) &&
-            first == 0 && ready_.empty()) [[unlikely]] {
+        if (rounds_ > most_rounds() && first == 0 && ready_.empty()) [[unlikely]] {
             idle_rounds_ = idle_rounds_before_new_block;
-            gave_turn_up_ = true;
+            gave_turn_up_ = gave_turns_up_ = true;
             return State::spinning;
         }
         if (launch_->can_stop && first == 0) [[unlikely]]
@@ -299,7 +299,9 @@ BlockRun::State BlockRun::run_threads() {
 /// Every thread of a coroutine kernel gets its turn, and those of the others that wait at the barrier.
 void BlockRun::start_phase() {
     interleaving_.phase_begins();
-    if (launch_->options.order() == Policy::random)
+    // Where threads meet again and again the order stays, so that a livelock is seen to repeat itself.
+    const bool order_stays = gave_turns_up_ && launch_->host_kernel == nullptr;
+    if (launch_->options.order() == Policy::random && !order_stays)
         order_ = ThreadOrder(Policy::random, context_.thread_count, random_.next());
     lanes_to_run_.clear();
     if (coroutines_.lanes_meet()) {
@@ -502,6 +504,12 @@ void BlockRun::look_at_warp(std::uint32_t thread) {
             break;
         }
     }
+}
+
+/// Of a turn.
+std::uint32_t BlockRun::most_rounds() const {
+    if (launch_->host_kernel != nullptr) return host_rounds_per_turn;
+    return gave_turns_up_ ? later_rounds_per_turn : rounds_per_turn;
 }
 
 /// Whether threads that are not at barriers for some of the block have their turn before those that are.

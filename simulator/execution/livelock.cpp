@@ -97,7 +97,10 @@ std::uint64_t Worker::state_hash(const Launch& launch) const {
 bool Worker::state_repeats(const Launch& launch, bool they_meet) {
     const Clock::time_point now = Clock::now();
     const std::uint64_t hash = state_hash(launch);
+    // A turn of a block whose warps meet is one of eight warps at the most.
+    constexpr std::uint32_t turns_of_all_warps = 4;
     rounds_to_second_look_ = resident_.empty() ? 1 : resident_.front()->interleaving().period();
+    if (they_meet) rounds_to_second_look_ *= turns_of_all_warps;
     if (livelock_hash_ == hash) return true;
     const bool second_look = livelock_hash_ != 0;
     livelock_hash_ = second_look ? 0 : hash;

@@ -109,7 +109,7 @@ void Worker::run_blocks(Launch& launch) {
             return block->idle_rounds() >= idle_rounds_before_new_block;
         });
         const bool meets_others = launch.options.interleaves() && resident_.size() < blocks_that_interleave;
-        if ((all_idle || meets_others) && may_start_block(launch) && start_block(launch)) {
+        if ((all_idle || meets_others) && start_blocks(launch)) {
             poll_between_blocks(launch);
             continue;
         }
@@ -124,15 +124,23 @@ void Worker::run_blocks(Launch& launch) {
     }
 }
 
+/// Those that gave their turn up may wait for any other block: then twice as many have the next turns.
+bool Worker::start_blocks(Launch& launch) {
+    const bool they_meet =
+        std::ranges::any_of(resident_, [](const auto& block) { return block->gave_turn_up(); });
+    bool any = false;
+    for (std::size_t left = they_meet ? resident_.size() : 1; left > 0; --left) {
+        if (!may_start_block(launch) || !start_block(launch)) break;
+        any = true;
+    }
+    return any;
+}
+
 /// Nothing has happened for some rounds.
 void Worker::look_at_spin(Launch& launch) {
     // Who is to end the spin may need this core.
     if (leaving_ != nullptr && leaving_->has_left()) std::this_thread::yield();
-    // The random order goes on while threads meet, and is not part of the state.
-    const auto is_shuffled = [&](const auto& block) {
-        return block->gave_turn_up() && launch.options.order() == Policy::random;
-    };
-    if (!shows_its_state(launch) || std::ranges::any_of(resident_, is_shuffled))
+    if (!shows_its_state(launch))
         livelock_hash_ = 0;
     else if (!repeats(launch))
         detect_livelock(launch);

@@ -100,6 +100,7 @@ class Worker {
     void prepare(Launch& launch);
     void run_blocks(Launch& launch);
     void wake_helpers(Launch& launch);
+    [[nodiscard]] bool start_blocks(Launch& launch);
     [[nodiscard]] bool start_block(Launch& launch);
     void make_spare(const Launch& launch, std::size_t count = 1);
     void give_shared_back(Launch& launch, const BlockRun& block);

@@ -1,5 +1,5 @@
 // In which memory a generic address lies (PTX ISA, "isspacep"), each as an i1. The windows of shared and
-// local memory and of parameters are small; what lies elsewhere is global (PTX ISA, "Generic Addressing").
+// local memory are small; what lies elsewhere is global (PTX ISA, "Generic Addressing").
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -13,8 +13,5 @@ namespace cudasim::jit {
                                                  llvm::Value* address);
 /// In the thread's own.
 [[nodiscard]] llvm::Value* lies_in_local_memory(llvm::IRBuilder<>& builder, llvm::Value* address);
-/// In the launch's buffer of parameters.
-[[nodiscard]] llvm::Value* lies_in_parameters(llvm::IRBuilder<>& builder, const Compilation& compilation,
-                                              llvm::Value* address);
 
 }  // namespace cudasim::jit

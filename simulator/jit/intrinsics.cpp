@@ -444,9 +444,6 @@ Value* is_shared(Site& at) {
 Value* is_local(Site& at) {
     return lies_in_local_memory(at.builder, at.argument(0));
 }
-Value* is_parameter(Site& at) {
-    return lies_in_parameters(at.builder, at.compilation, at.argument(0));
-}
 Value* is_global(Site& at) {
     return at.builder.CreateNot(at.builder.CreateOr(is_shared(at), is_local(at)));
 }

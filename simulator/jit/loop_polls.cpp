@@ -11,6 +11,7 @@
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include "simulator/jit/function_context.h"
@@ -72,6 +73,18 @@ void insert_poll(BasicBlock& from, BasicBlock& to, AllocaInst& fuel, std::int32_
     mark_internal(*builder.CreateStore(builder.getInt32(fuel_per_slice), &fuel));
 }
 
+/// Where a thread gives its turn up in any case. So a loop that waits in each iteration and gets nowhere
+/// leaves the thread as it was (simulator/execution/livelock.cpp), and no fuel is kept across a barrier.
+std::vector<Instruction*> waits_of(Function& function) {
+    std::vector<Instruction*> waits;
+    for (Instruction& instruction : instructions(function)) {
+        const auto hook = hook_called_by(instruction);
+        if (hook == Hook::barrier || hook == Hook::named_barrier || hook == Hook::warp || hook == Hook::sleep)
+            waits.push_back(&instruction);
+    }
+    return waits;
+}
+
 void insert_polls(Function& function) {
     SmallVector<std::pair<const BasicBlock*, const BasicBlock*>, 8> edges;
     FindFunctionBackedges(function, edges);
@@ -89,6 +102,10 @@ void insert_polls(Function& function) {
     IRBuilder<> builder(&function.getEntryBlock(), function.getEntryBlock().begin());
     AllocaInst* fuel = builder.CreateAlloca(builder.getInt32Ty(), nullptr, "fuel");
     mark_internal(*builder.CreateStore(builder.getInt32(fuel_per_slice), fuel));
+    for (Instruction* wait : waits_of(function)) {
+        builder.SetInsertPoint(wait->getNextNode());
+        mark_internal(*builder.CreateStore(builder.getInt32(fuel_per_slice), fuel));
+    }
     for (std::size_t i = 0; i < edges.size(); ++i) {
         if (costs[i] == 0) continue;
         insert_poll(const_cast<BasicBlock&>(*edges[i].first), const_cast<BasicBlock&>(*edges[i].second),
@@ -99,7 +116,7 @@ void insert_polls(Function& function) {
 class SafepointPolls final : public Instrumentation {
   public:
     [[nodiscard]] std::string_view name() const override { return "safepoint_polls"; }
-    [[nodiscard]] std::uint32_t version() const override { return 1; }
+    [[nodiscard]] std::uint32_t version() const override { return 2; }
 
     void late(Compilation& compilation) const override {
         for (Function& function : *compilation.module) {

@@ -57,6 +57,26 @@ bool is_number(const GlobalValue& value) {
            value.kind == GlobalKind::real;
 }
 
+std::optional<bool> truth_of(const GlobalValue& value) {
+    switch (value.kind) {
+        case GlobalKind::integer:
+        case GlobalKind::boolean:
+            return value.integer != 0;
+        case GlobalKind::real:
+            return value.real != 0;
+        case GlobalKind::complex:
+            return value.real != 0 || value.imaginary != 0;
+        case GlobalKind::text:
+            return !value.text.empty();
+        case GlobalKind::tuple:
+            return !value.elements.empty();
+        case GlobalKind::none:
+            return false;
+        default:
+            return std::nullopt;
+    }
+}
+
 /// `is` of numbers and texts is left to the operator's own rules.
 std::optional<bool> comparison(Operator op, const GlobalValue& left, const GlobalValue& right) {
     if (op == Operator::is || op == Operator::is_not) {
@@ -79,31 +99,6 @@ std::optional<bool> comparison(Operator op, const GlobalValue& left, const Globa
 }
 
 }  // namespace
-
-std::optional<bool> truth_of(const GlobalValue& value) {
-    switch (value.kind) {
-        case GlobalKind::integer:
-        case GlobalKind::boolean:
-            return value.integer != 0;
-        case GlobalKind::real:
-            return value.real != 0;
-        case GlobalKind::complex:
-            return value.real != 0 || value.imaginary != 0;
-        case GlobalKind::text:
-            return !value.text.empty();
-        case GlobalKind::tuple:
-            return !value.elements.empty();
-        case GlobalKind::none:
-            return false;
-        default:
-            return std::nullopt;
-    }
-}
-
-std::optional<bool> truth_of_binary(Operator op, const GlobalValue& left, const GlobalValue& right) {
-    const auto compared = comparison(op, left, right);
-    return compared ? compared : truth_of_operation(op, left, right);
-}
 
 /// What `and`, `or` and `a if b else c` give where constants choose.
 const GlobalValue* FlowGraphBuilder::chosen_operand(const Expression& syntax, GlobalValue& storage) const {
@@ -171,7 +166,7 @@ std::optional<bool> FlowGraphBuilder::constant_truth(const Expression& syntax) c
             GlobalValue storage[2];
             const GlobalValue* left = constant_operand(syntax.operands[0], storage[0]);
             const GlobalValue* right = constant_operand(syntax.operands[1], storage[1]);
-            return left && right ? truth_of_binary(syntax.operators[0], *left, *right) : std::nullopt;
+            return left && right ? truth_of_operation(syntax.operators[0], *left, *right) : std::nullopt;
         }
         default:
             break;

@@ -135,13 +135,9 @@ struct FlowGraph {
                                          const UnrolledSizes& sizes, const InnerFunctions& inner_functions,
                                          const image::Cancellation* cancellation);
 
-/// Orders the blocks, gives loads and stores their versions, and makes jumps of branches that constants
-/// decide (constant_branches.cpp). @throws SourceError for a variable that no path has assigned.
+/// Orders the blocks and gives loads and stores their versions. @throws SourceError for a variable that
+/// no path has assigned.
 void assign_versions(FlowGraph& graph);
-
-/// Makes jumps of branches that constants in variables decide. The versions have to be assigned, and are
-/// not any more where it returns true.
-[[nodiscard]] bool prune_constant_branches(FlowGraph& graph);
 
 /// For each version of a variable, whether a path leads there on which the variable has no value yet. The
 /// graph has to be typed.

@@ -149,12 +149,6 @@ class FlowGraphBuilder {
 [[nodiscard]] std::optional<bool> truth_of_operation(Operator op, const GlobalValue& left,
                                                      const GlobalValue& right);
 
-/// The same of any two constants, and of comparisons.
-[[nodiscard]] std::optional<bool> truth_of_binary(Operator op, const GlobalValue& left,
-                                                  const GlobalValue& right);
-/// Empty for what is no constant.
-[[nodiscard]] std::optional<bool> truth_of(const GlobalValue& value);
-
 /// `(1, 2) * 2` and `2 * (1, 2)` of constants as the tuple that CPython folds them to; empty for anything
 /// else. Numba compiles bytecode, so such products are all that it knows of repeated tuples.
 [[nodiscard]] std::optional<Expression> fold_repeated_tuple(const Expression& syntax);

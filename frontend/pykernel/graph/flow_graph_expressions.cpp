@@ -289,6 +289,15 @@ void FlowGraphBuilder::condition(const Expression& syntax, BlockId if_true, Bloc
         }
         return condition(syntax.operands.back(), if_true, if_false);
     }
+    if (syntax.kind == ExpressionKind::conditional) {  // each side branches by itself, as in CPython's code
+        const BlockId sides[] = {new_block(), new_block()};
+        condition(syntax.operands[0], sides[0], sides[1]);
+        for (int side = 0; side < 2; ++side) {
+            enter(sides[side]);
+            condition(syntax.operands[side + 1], if_true, if_false);
+        }
+        return;
+    }
     if (syntax.kind == ExpressionKind::compare && syntax.operators.size() > 1)
         return chained_condition(syntax, if_true, if_false);
     const ValueId value = expression(syntax);

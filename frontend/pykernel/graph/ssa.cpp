@@ -137,22 +137,9 @@ class VersionAssigner {
 
 }  // namespace
 
-/// What assign_versions() has made before.
-static void forget_versions(FlowGraph& graph) {
-    graph.order.clear();
-    graph.versions.clear();
-    for (Block& block : graph.blocks) {
-        block.predecessors.clear();
-        block.phis.clear();
-    }
-}
-
 void assign_versions(FlowGraph& graph) {
-    do {
-        forget_versions(graph);
-        order_blocks(graph);
-        VersionAssigner(graph).run();
-    } while (prune_constant_branches(graph));
+    order_blocks(graph);
+    VersionAssigner(graph).run();
 }
 
 }  // namespace cudasim::pykernel

@@ -234,27 +234,6 @@ int main() {
 """
 
 
-def test_parameters_that_lie_in_the_grids_constants(tmp_path):
-    source = """
-    #include <cstdio>
-    struct Table { int cells[4]; };
-    __global__ void kernel(const __grid_constant__ Table table, const __grid_constant__ int last, int* out) {
-        int own[2] = {1, 2};
-        out[0] = __isGridConstant(&table) + 2 * __isGridConstant(&table.cells[3]) + 4 * __isGridConstant(&last);
-        out[1] = __isGridConstant(out) + 2 * __isGridConstant(own) + 4 * __isGridConstant(&table + 1000);
-        out[2] = table.cells[3] + own[out[0] & 1];
-    }
-    int main() {
-        int *out, host[3];
-        cudaMalloc(&out, sizeof host);
-        kernel<<<1, 1>>>(Table{{1, 2, 3, 4}}, 5, out);
-        cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost);
-        printf("%d %d %d\\n", host[0], host[1], host[2]);
-    }
-    """
-    assert output_of(source, tmp_path) == "7 0 6\n"
-
-
 @pytest.mark.parametrize("architecture", ["sm_13", "sm_61"])
 def test_functions_without_a_mask_on_architectures_that_have_them(tmp_path, architecture):
     program = compiled(CHECK + WITHOUT_MASK, tmp_path, "-w", "-arch", architecture)

@@ -118,41 +118,8 @@ def test_a_variable_given_another_type_is_another_version():
     assert {**types_of(k, "int32"), "r": None} == {"a": "int32", "r": None, "s": "int32", "t": "float64"}
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "n = 0; r = n or a",
-        "n = 1; r = n and a",
-        "n = 3; r = a if n > 2 else 1.5",
-        "n = 3; m = n - 3; r = m or a",
-        "n = 0; m = n; r = a if not m else 1.5",
-        "n = 1; b = n; n = 0; r = n or a",
-        "n = 0; r = n or a; n = b if b else 2",
-        "n = 0; m = n or 0; r = m or a",
-        "p, n = a + 1, 0; r = n or a",
-        "n = 0; r = a\nwhile n: r = 1.5",
-        "n = 0\nif n: r = 1.5\nelse: r = a",
-        "for i in range(3):\n    n = 0; r = n or a",
-        "f = lambda n: n or a; r = f(0)",
-    ],
-)
-def test_branches_on_variables_with_one_constant_value_are_pruned(body):
-    assert result_type(body, "int8", "float32") == "int8"
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        "n = 0\nif b: n = 0\nr = n or a",
-        "n = 0\nfor i in range(2):\n    r = n or a; n = 0",
-        "n = 0; n += 0; r = n or a",
-        "n = np.int64(0); r = n or a",
-        "n = 0 if b else 0; r = n or a",
-        "n = int(b); r = n or a",
-    ],
-)
-def test_branches_on_other_variables_are_typed_on_both_sides(body):
-    assert result_type(body, "int8", "float32") == "int64"
+def test_a_choice_in_a_condition_branches_by_its_sides():
+    assert result_type("r = a\n    if not (1.0 if b else 1.0): r = 1.5", "int8", "float32") == "int8"
 
 
 def test_a_loop_widens_its_variables():

@@ -35,6 +35,16 @@ end:
 };
 INSTANTIATE_TEST_SUITE_P(Modes, Polling, all_modes, mode_name);
 
+/// Threads below this one poll; thread 40 sets the flag.
+std::string below(const std::string& end) {
+    return "\n  %polls = icmp ult i32 %t, " + end + R"(
+  br i1 %polls, label %poll, label %other
+other:
+  %sets = icmp eq i32 %t, 40
+  br i1 %sets, label %set, label %end
+)";
+}
+
 const char* const any_lane = R"(
 poll:
   %v = load volatile i32, ptr addrspace(1) %flag, align 4
@@ -44,14 +54,7 @@ poll:
 )";
 
 TEST_P(Polling, of_a_warp_for_another_one_of_its_block) {
-    expect_end(std::string(R"(
-  %polls = icmp ult i32 %t, 32
-  br i1 %polls, label %poll, label %other
-other:
-  %sets = icmp eq i32 %t, 40
-  br i1 %sets, label %set, label %end
-)") + any_lane,
-               {1}, {64});
+    expect_end(below("32") + any_lane, {1}, {64});
 }
 
 TEST_P(Polling, of_a_warp_for_another_block) {
@@ -63,12 +66,7 @@ TEST_P(Polling, of_a_warp_for_another_block) {
 }
 
 TEST_P(Polling, of_one_lane_that_waits_for_nobody) {
-    expect_end(R"(
-  %polls = icmp eq i32 %t, 0
-  br i1 %polls, label %poll, label %other
-other:
-  %sets = icmp eq i32 %t, 40
-  br i1 %sets, label %set, label %end
+    expect_end(below("1") + R"(
 poll:
   call void @llvm.nvvm.bar.warp.sync(i32 1)
   %v = load volatile i32, ptr addrspace(1) %flag, align 4
@@ -79,12 +77,7 @@ poll:
 }
 
 TEST_P(Polling, at_a_barrier_for_some_threads) {
-    expect_end(R"(
-  %polls = icmp ult i32 %t, 32
-  br i1 %polls, label %poll, label %other
-other:
-  %sets = icmp eq i32 %t, 40
-  br i1 %sets, label %set, label %end
+    expect_end(below("32") + R"(
 poll:
   call void @llvm.nvvm.barrier(i32 1, i32 32)
   %v = load volatile i32, ptr addrspace(1) %flag, align 4

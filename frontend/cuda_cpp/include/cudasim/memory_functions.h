@@ -102,13 +102,6 @@ CUDASIM_PREDICATE __isConstant(const void* pointer) {
 CUDASIM_PREDICATE __isLocal(const void* pointer) {
     return __nvvm_isspacep_local(pointer);
 }
-CUDASIM_PREDICATE __isGridConstant(const void* pointer) {
-    unsigned int result;
-    asm("{ .reg .pred %%is; isspacep.param::entry %%is, %1; selp.u32 %0, 1, 0, %%is; }"
-        : "=r"(result)
-        : "l"(pointer));
-    return result;
-}
 #undef CUDASIM_PREDICATE
 
 // Addresses within an address space. The numbers are LLVM's for the GPU.
