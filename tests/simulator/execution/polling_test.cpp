@@ -94,8 +94,10 @@ TEST_P(Polling, at_a_barrier_for_another_block) {
 poll:
   call void @llvm.nvvm.barrier0()
   %v = load volatile i32, ptr addrspace(1) %flag, align 4
-  call void @llvm.nvvm.barrier0()
-  %unset = icmp eq i32 %v, 0
+  %set_now = icmp ne i32 %v, 0
+  %is_set = zext i1 %set_now to i32
+  %count = call i32 @llvm.nvvm.barrier0.popc(i32 %is_set)
+  %unset = icmp eq i32 %count, 0
   br i1 %unset, label %poll, label %seen
 )",
                {2}, {64});
