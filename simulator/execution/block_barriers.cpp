@@ -117,6 +117,7 @@ std::int32_t BlockRun::barrier_result() const {
 
 /// Their turn is now, in the order of the phase.
 void BlockRun::run_named() {
+    ++meetings_;
     named_.take_free(ready_);
     put_in_order(ready_);
     by_warp_ = true;
@@ -153,6 +154,7 @@ void BlockRun::report_named_deadlock() {
 
 /// The barrier is complete: its threads go on.
 void BlockRun::release_waiting() {
+    ++meetings_;
     if (began_) [[unlikely]]
         launch_->options.observers.barrier(observed(), barrier_kind_);
     start_phase();

@@ -19,12 +19,12 @@ namespace {
 
 // Threads that meet in a loop may wait for others there (do { seen = flag[0]; } while (__any_sync(~0u,
 // !seen))). After so many passes over one warp the other warps of its block have their turn; after so many
-// rounds of a block, phases between barriers or passes over a warp, which take about 0.05 s, other blocks
+// meetings of a block, completed barriers or passes over a warp, which take about 0.05 s, other blocks
 // have theirs. Both numbers have many divisors: a loop that gets nowhere has come back to its beginning
 // then (livelock.cpp).
 constexpr std::uint32_t warp_passes_per_turn = 630;
-constexpr std::uint32_t rounds_per_turn = 256 * warp_passes_per_turn, host_rounds_per_turn = 2520;
-constexpr std::uint32_t later_rounds_per_turn = 8 * warp_passes_per_turn;
+constexpr std::uint32_t meetings_per_turn = 256 * warp_passes_per_turn, host_meetings_per_turn = 2520;
+constexpr std::uint32_t later_meetings_per_turn = 8 * warp_passes_per_turn;
 
 void store(std::uint32_t (&target)[3], const Dim3& value) {
     target[0] = value.x;
@@ -210,17 +210,17 @@ BlockRun::State BlockRun::run_threads() {
         first = std::exchange(next_in_batch_, 0);
     } else {
         progress_ = gave_turn_up_ = false;
-        rounds_ = 1;
+        meetings_ = 0;
         waiting_before_ = waiting_.size();
         if (ready_.empty()) {
             ready_.swap(spinning_);
             by_warp_ = false;
         }
     }
-    for (;; ++rounds_) {
-        if (first == 0) worker_->round_begins(*launch_, rounds_);
+    for (std::uint32_t rounds = 1;; ++rounds) {
+        if (first == 0) worker_->round_begins(*launch_, rounds);
         if (first == 0 && (launch_->stopped() || worker_->leaves())) return State::spinning;
-        if (rounds_ > most_rounds() && first == 0 && ready_.empty()) [[unlikely]] {
+        if (meetings_ >= most_meetings() && first == 0 && ready_.empty()) [[unlikely]] {
             idle_rounds_ = idle_rounds_before_new_block;
             gave_turn_up_ = gave_turns_up_ = true;
             return State::spinning;
@@ -368,7 +368,7 @@ void BlockRun::start_alone() {
 /// Passes over a warp until none of its lanes can go on, or others are to have their turn.
 [[gnu::noinline]] void BlockRun::run_freed_lanes(std::uint32_t warp) {
     const std::uint32_t lanes = order_.lanes(warp);
-    for (std::uint32_t passes = 0; passes < warp_passes_per_turn; ++passes, ++rounds_) {
+    for (std::uint32_t passes = 0; passes < warp_passes_per_turn; ++passes, ++meetings_) {
         const std::uint32_t pass = warps_.free_lanes(warp);
         if (pass == 0) return;
         for (std::uint32_t turn = 0; turn < lanes; ++turn) {
@@ -402,6 +402,7 @@ void BlockRun::start_lanes() {
 void BlockRun::look_at_warp(std::uint32_t thread) {
     const std::uint32_t warp = thread / jit::warp_size;
     if (coroutines_.complete_warp(warp, skipped_)) {
+        ++meetings_;
         passes_of_warp_ = warp == last_warp_ ? passes_of_warp_ + 1 : 0;
         last_warp_ = warp;
         const bool others_first = passes_of_warp_ + 1 >= warp_passes_per_turn;
@@ -507,9 +508,9 @@ void BlockRun::look_at_warp(std::uint32_t thread) {
 }
 
 /// Of a turn.
-std::uint32_t BlockRun::most_rounds() const {
-    if (launch_->host_kernel != nullptr) return host_rounds_per_turn;
-    return gave_turns_up_ ? later_rounds_per_turn : rounds_per_turn;
+std::uint32_t BlockRun::most_meetings() const {
+    if (launch_->host_kernel != nullptr) return host_meetings_per_turn;
+    return gave_turns_up_ ? later_meetings_per_turn : meetings_per_turn;
 }
 
 /// Whether threads that are not at barriers for some of the block have their turn before those that are.

@@ -211,7 +211,7 @@ class BlockRun {
     void ended(std::uint32_t first, std::uint32_t last);
     void lanes_end(std::uint32_t first, std::uint32_t last);
     [[nodiscard]] bool others_go_first();
-    [[nodiscard]] std::uint32_t most_rounds() const;
+    [[nodiscard]] std::uint32_t most_meetings() const;
     void arrive_in_warp(Runner* runner);
     void refuse_mask(Runner* runner);
     void report_skipped_operation();
@@ -260,7 +260,7 @@ class BlockRun {
     std::uint32_t over_ = 0;         ///< threads that ended by themselves
     std::uint32_t faulted_ = 0;
     std::uint32_t idle_rounds_ = 0;
-    std::uint32_t rounds_ = 0;    ///< of run_threads(), in this turn
+    std::uint32_t meetings_ = 0;  ///< completed barriers and passes over warps, in this turn
     bool gave_turns_up_ = false;  ///< in this turn or an earlier one
     bool gave_turn_up_ = false;   ///< its threads could go on, and others are to have their turn
     // Coroutines whose lanes meet: the warp that went on last, and how often it did in a row.
