@@ -110,8 +110,7 @@ bool Worker::state_repeats(const Launch& launch, bool they_meet) {
 }
 
 void Worker::detect_livelock(Launch& launch) {
-    const bool they_meet =
-        std::ranges::any_of(resident_, [](const auto& block) { return block->gave_turn_up(); });
+    const bool they_meet = this->they_meet();
     const Clock::time_point now = Clock::now();
     if (!spinning_) {
         spinning_ = true;

@@ -124,12 +124,14 @@ void Worker::run_blocks(Launch& launch) {
     }
 }
 
+bool Worker::they_meet() const {
+    return std::ranges::any_of(resident_, [](const auto& block) { return block->gave_turn_up(); });
+}
+
 /// Those that gave their turn up may wait for any other block: then twice as many have the next turns.
 bool Worker::start_blocks(Launch& launch) {
-    const bool they_meet =
-        std::ranges::any_of(resident_, [](const auto& block) { return block->gave_turn_up(); });
     bool any = false;
-    for (std::size_t left = they_meet ? resident_.size() : 1; left > 0; --left) {
+    for (std::size_t left = they_meet() ? resident_.size() : 1; left > 0; --left) {
         if (!may_start_block(launch) || !start_block(launch)) break;
         any = true;
     }

@@ -124,7 +124,8 @@ class Worker {
     void report_livelock(Launch& launch);
     void hand_over(Launch& launch, std::vector<std::unique_ptr<BlockRun>>& blocks);
     void adopt_orphans(Launch& launch);
-    /// @param they_meet threads of a resident block meet again and again (BlockRun::gave_turn_up())
+    /// Threads of a resident block meet again and again (BlockRun::gave_turn_up()).
+    [[nodiscard]] bool they_meet() const;
     [[nodiscard]] bool state_repeats(const Launch& launch, bool they_meet);
     [[nodiscard]] std::uint64_t state_hash(const Launch& launch) const;
     void stop_all(Launch& launch);

@@ -227,10 +227,14 @@ std::size_t Process::position(int ordinal) const {
     return index < positions_.size() ? positions_[index] : index;
 }
 
-void Process::report(const findings::Finding& finding, std::span<const image::SourceFile> sources) {
-    errors_reported = true;
+static void print_report(const findings::Finding& finding, std::span<const image::SourceFile> sources) {
     std::fflush(stdout);
     std::fputs(cuda_cpp::with_lines(findings::text_report(finding, sources)).c_str(), stderr);
+}
+
+void Process::report(const findings::Finding& finding, std::span<const image::SourceFile> sources) {
+    errors_reported = true;
+    print_report(finding, sources);
 }
 
 void Process::warn(const findings::Finding& finding, std::span<const image::SourceFile> sources) {
@@ -243,8 +247,7 @@ void Process::warn(const findings::Finding& finding, std::span<const image::Sour
     if (!told.emplace(finding.kind, place.line != 0 ? place.file : finding.kernel, place.line, place.column)
              .second)
         return;
-    std::fflush(stdout);
-    std::fputs(cuda_cpp::with_lines(findings::text_report(finding, sources)).c_str(), stderr);
+    print_report(finding, sources);
 }
 
 void Process::note_failure() {
